@@ -1,0 +1,27 @@
+//! oomscope says why a JAX program ran out of accelerator memory, from its profiler capture.
+//!
+//! The layers, each using only those above it: [`bytes`] → [`capture`] and [`hlo`] → [`plan`] and [`run`] → [`join`]
+//! → [`findings`] → [`report`] → the faces (`cli`, `wasm`). ARCHITECTURE.md holds the map and the invariants.
+//!
+//! The core does no I/O of its own and knows no clock and no browser.
+
+#[forbid(unsafe_code)]
+pub mod bytes;
+#[forbid(unsafe_code)]
+pub mod report;
+#[forbid(unsafe_code)]
+pub mod units;
+
+/// Types of `proto/`, made at build time.
+#[forbid(unsafe_code)]
+#[allow(missing_docs, clippy::all)]
+pub mod proto {
+    /// The capture.
+    pub mod xspace {
+        include!(concat!(env!("OUT_DIR"), "/oomscope.xspace.rs"));
+    }
+    /// A module with its plan.
+    pub mod hlo {
+        include!(concat!(env!("OUT_DIR"), "/oomscope.hlo.rs"));
+    }
+}

@@ -10,6 +10,8 @@ pub mod bytes;
 #[forbid(unsafe_code)]
 pub mod report;
 #[forbid(unsafe_code)]
+pub mod terms;
+#[forbid(unsafe_code)]
 pub mod units;
 
 /// Types of `proto/`, made at build time.

@@ -7,7 +7,9 @@ use std::fmt;
 /// A number of bytes.
 ///
 /// Arithmetic saturates: a capture can hold any numbers, and a report of a damaged one must not wrap around.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
@@ -74,7 +76,9 @@ impl fmt::Display for Bytes {
 ///
 /// Moments count from the first event of the capture: raw line times are Unix nanoseconds, which in picoseconds
 /// leave 64 bits (`xplane.proto`, `XLine.timestamp_ns`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct Picos(pub i64);
 

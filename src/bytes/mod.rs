@@ -1,8 +1,8 @@
 //! Random access to bytes, and the protobuf wire format on top of it. Knows nothing of captures.
 
 mod source;
-pub mod wire;
 mod window;
+pub mod wire;
 
 pub use source::{ReadError, Source};
 pub use window::Window;

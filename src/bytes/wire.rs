@@ -221,7 +221,9 @@ mod tests {
     #[test]
     fn every_length_of_varint_reads_back_by_both_ways() {
         for bits in 0..64 {
-            for v in [1u64 << bits, (1u64 << bits) - 1, u64::MAX >> (63 - bits), 0x0123_4567_89ab_cdef >> bits] {
+            for v in
+                [1u64 << bits, (1u64 << bits) - 1, u64::MAX >> (63 - bits), 0x0123_4567_89ab_cdef >> bits]
+            {
                 let mut bytes = encode(v);
                 let len = bytes.len();
                 let mut short = Cursor::new(&bytes);

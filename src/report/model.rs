@@ -4,6 +4,10 @@
 //! Sizes are bytes, times picoseconds from the first event of the capture, ids and addresses strings.
 //! What the capture does not say is `null`, never 0.
 
+pub use crate::terms::{
+    AllocatorKind, Backend, BufferKind, Fits, LiveKind, MemoryAnalysis, Outcome, RetryOutcome, Role,
+    Severity, SourceLine, Warning,
+};
 use crate::units::{Bytes, Evidence, Picos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,18 +103,6 @@ pub struct Platform {
     pub devices: Vec<Device>,
 }
 
-/// The kind of device a program was compiled for. It decides what the memory spaces are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// CUDA or ROCm.
-    Gpu,
-    /// TPU.
-    Tpu,
-    /// The host.
-    Cpu,
-}
-
 /// One device plane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
@@ -122,17 +114,6 @@ pub struct Device {
     pub name: Option<String>,
     /// The card's memory (plane stat `memory_size`).
     pub memory_bytes: Option<Bytes>,
-}
-
-/// Something wrong with the file that did not stop the reading.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Warning {
-    /// A stable name of the kind of warning, `truncated`, `chain-break`, ….
-    pub code: String,
-    /// A sentence.
-    pub message: String,
-    /// The byte of the file that it is about.
-    pub offset: Option<u64>,
 }
 
 /// The first sentence of the report.
@@ -224,72 +205,6 @@ pub struct Space {
     pub launch_need_bytes: Bytes,
 }
 
-/// The four numbers of `compiled.memory_analysis()`, as JAX prints them (host memory apart).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MemoryAnalysis {
-    /// Parameters outside host memory.
-    pub argument_size_in_bytes: Bytes,
-    /// Outputs outside host memory, aliased ones too.
-    pub output_size_in_bytes: Bytes,
-    /// Aliased bytes.
-    pub alias_size_in_bytes: Bytes,
-    /// Temp of memory space 0.
-    pub temp_size_in_bytes: Bytes,
-}
-
-/// What part of a training step a buffer belongs to, from the JAX name stack of the instruction that defines it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Forward, kept for the backward pass.
-    Forward,
-    /// Backward.
-    Backward,
-    /// Forward computed again inside the backward pass.
-    Recomputed,
-    /// Scratch of a library call.
-    Workspace,
-    /// A name stack with neither: optimizer, metrics, code outside grad.
-    Update,
-    /// Made by XLA, without a name stack.
-    Other,
-}
-
-impl Role {
-    /// Every role, in the order of the reports.
-    pub const ALL: [Role; 6] =
-        [Role::Forward, Role::Backward, Role::Recomputed, Role::Workspace, Role::Update, Role::Other];
-
-    /// The name in JSON.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Role::Forward => "forward",
-            Role::Backward => "backward",
-            Role::Recomputed => "recomputed",
-            Role::Workspace => "workspace",
-            Role::Update => "update",
-            Role::Other => "other",
-        }
-    }
-}
-
-/// What kind of allocation a buffer lies in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum BufferKind {
-    /// Scratch of the step.
-    Temp,
-    /// An entry parameter that is not donated.
-    Parameter,
-    /// A parameter that is an output too.
-    Donated,
-    /// An output that is no parameter.
-    Output,
-    /// A constant.
-    Constant,
-}
-
 /// The plan of one module, in detail. Evidence: read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanReport {
@@ -355,17 +270,6 @@ pub struct Buffer {
     pub last_event: Option<u64>,
 }
 
-/// A position in a program's Python source.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct SourceLine {
-    /// The file as the plan has it.
-    pub file: String,
-    /// The line, from 1; null where unknown.
-    pub line: Option<u64>,
-    /// The function, where known.
-    pub function: Option<String>,
-}
-
 /// The share of one role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleShare {
@@ -408,18 +312,6 @@ pub struct DonationPair {
     pub bytes: Bytes,
     /// Whether they share an allocation.
     pub aliased: bool,
-}
-
-/// What an allocator is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AllocatorKind {
-    /// The device's memory.
-    Device,
-    /// Pinned host memory.
-    Host,
-    /// Memory for collectives (NCCL user buffers, symmetric memory).
-    Collective,
 }
 
 /// One allocator. Evidence: measured.
@@ -535,18 +427,6 @@ pub struct Execution {
     pub in_flight: Option<u64>,
 }
 
-/// How an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// It launched.
-    Ran,
-    /// There is evidence that it did not.
-    Failed,
-    /// The capture does not say.
-    Unknown,
-}
-
 /// A wait of an allocator for memory to come back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retry {
@@ -574,16 +454,6 @@ pub struct Retry {
     pub evidence: Evidence,
 }
 
-/// How a wait ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RetryOutcome {
-    /// Memory came back in time.
-    Rescued,
-    /// It did not.
-    Failed,
-}
-
 /// A planned allocation without an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingAllocation {
@@ -599,22 +469,6 @@ pub struct MissingAllocation {
     pub obtained: u64,
     /// Of how many.
     pub planned: u64,
-}
-
-/// What kind of origin an array has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LiveKind {
-    /// Outputs of an execution.
-    Outputs,
-    /// The temporary block of an execution.
-    Temp,
-    /// A transfer from the host.
-    DevicePut,
-    /// Another host event.
-    Other,
-    /// Allocated before the capture started.
-    BeforeCapture,
 }
 
 /// Live arrays of one origin.
@@ -681,20 +535,6 @@ pub struct Number {
     pub evidence: Evidence,
 }
 
-/// How grave a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// It failed or cannot run.
-    Error,
-    /// It will fail, or nearly did.
-    Warning,
-    /// Worth knowing.
-    Note,
-    /// All is well.
-    Ok,
-}
-
 /// Something that can be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fix {
@@ -714,18 +554,6 @@ pub struct Fix {
     pub how: String,
     /// Code for this program, where there is some.
     pub code: Option<String>,
-}
-
-/// Whether something fits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Fits {
-    /// At most still fits.
-    Yes,
-    /// Not even at least fits.
-    No,
-    /// It depends.
-    Maybe,
 }
 
 /// A place in the report.

@@ -8,6 +8,8 @@
 #[forbid(unsafe_code)]
 pub mod bytes;
 #[forbid(unsafe_code)]
+pub mod evidence;
+#[forbid(unsafe_code)]
 pub mod report;
 #[forbid(unsafe_code)]
 pub mod terms;

@@ -9,6 +9,7 @@
 pub mod bytes;
 #[forbid(unsafe_code)]
 pub mod evidence;
+pub mod capture;
 #[forbid(unsafe_code)]
 pub mod report;
 #[forbid(unsafe_code)]

@@ -5,4 +5,4 @@ mod window;
 pub mod wire;
 
 pub use source::{ReadError, Source};
-pub use window::Window;
+pub use window::{FieldAt, Window};

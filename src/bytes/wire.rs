@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// Where fewer are left.
     #[inline]
-    pub fn take(&mut self, len: u64) -> Result<&'a [u8], Malformed> {
+    pub fn chunk(&mut self, len: u64) -> Result<&'a [u8], Malformed> {
         let start = self.at;
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
         match end.and_then(|end| self.bytes.get(start..end)) {
@@ -178,16 +178,16 @@ impl<'a> Cursor<'a> {
             Kind::Varint => Value::Varint(self.varint()?),
             Kind::Bytes => {
                 let len = self.varint()?;
-                Value::Bytes(self.take(len)?)
+                Value::Bytes(self.chunk(len)?)
             }
             Kind::Fixed64 => {
                 let mut raw = [0; 8];
-                raw.copy_from_slice(self.take(8)?);
+                raw.copy_from_slice(self.chunk(8)?);
                 Value::Fixed64(u64::from_le_bytes(raw))
             }
             Kind::Fixed32 => {
                 let mut raw = [0; 4];
-                raw.copy_from_slice(self.take(4)?);
+                raw.copy_from_slice(self.chunk(4)?);
                 Value::Fixed32(u32::from_le_bytes(raw))
             }
         };

@@ -1,0 +1,166 @@
+//! Stats: the named values of events, planes and metadata (`XStat`).
+
+use crate::bytes::wire::{Cursor, Value};
+use std::ops::Range;
+
+/// A stat's value, borrowed from the bytes of its event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StatValue<'a> {
+    /// A double; can be NaN or infinite.
+    Double(f64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A signed integer.
+    Int(i64),
+    /// Text; not checked to be UTF-8.
+    Str(&'a [u8]),
+    /// Bytes.
+    Bytes(&'a [u8]),
+    /// The value is the name of this stat metadata.
+    Ref(u64),
+}
+
+impl StatValue<'_> {
+    /// The value as an unsigned integer, where it is a non-negative one.
+    #[must_use]
+    pub fn as_u64(self) -> Option<u64> {
+        match self {
+            StatValue::Uint(v) => Some(v),
+            StatValue::Int(v) => u64::try_from(v).ok(),
+            _ => None,
+        }
+    }
+
+    /// The value as a signed integer; an unsigned one above `i64::MAX` keeps its bits (program ids are hashes).
+    #[must_use]
+    pub fn as_i64(self) -> Option<i64> {
+        match self {
+            StatValue::Uint(v) => Some(v as i64),
+            StatValue::Int(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The value as a number.
+    #[must_use]
+    pub fn as_f64(self) -> Option<f64> {
+        match self {
+            StatValue::Double(v) => Some(v),
+            StatValue::Uint(v) => Some(v as f64),
+            StatValue::Int(v) => Some(v as f64),
+            _ => None,
+        }
+    }
+}
+
+/// One stat of an event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StatRef<'a> {
+    /// Key into the plane's stat names.
+    pub metadata_id: i64,
+    /// Its value.
+    pub value: StatValue<'a>,
+}
+
+/// The stats among the fields of an event (field 4) or of event metadata (field 5); malformed ones end the iteration.
+#[derive(Debug, Clone)]
+pub struct Stats<'a> {
+    fields: Cursor<'a>,
+    number: u32,
+}
+
+impl<'a> Stats<'a> {
+    /// Stats in field `number` of a message.
+    #[must_use]
+    pub fn new(message: &'a [u8], number: u32) -> Stats<'a> {
+        Stats { fields: Cursor::new(message), number }
+    }
+}
+
+impl<'a> Iterator for Stats<'a> {
+    type Item = StatRef<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<StatRef<'a>> {
+        loop {
+            let (number, value) = self.fields.next()?;
+            if number == self.number
+                && let Value::Bytes(body) = value
+                && let Some(stat) = StatRef::parse(body)
+            {
+                return Some(stat);
+            }
+        }
+    }
+}
+
+impl<'a> StatRef<'a> {
+    /// One `XStat` message; `None` where it has no value.
+    #[inline]
+    #[must_use]
+    pub fn parse(body: &'a [u8]) -> Option<StatRef<'a>> {
+        let mut metadata_id = 0;
+        let mut found = None;
+        for (number, value) in Cursor::new(body) {
+            match (number, value) {
+                (1, Value::Varint(v)) => metadata_id = v as i64,
+                (2, Value::Fixed64(v)) => found = Some(StatValue::Double(f64::from_bits(v))),
+                (3, Value::Varint(v)) => found = Some(StatValue::Uint(v)),
+                (4, Value::Varint(v)) => found = Some(StatValue::Int(v as i64)),
+                (5, Value::Bytes(v)) => found = Some(StatValue::Str(v)),
+                (6, Value::Bytes(v)) => found = Some(StatValue::Bytes(v)),
+                (7, Value::Varint(v)) => found = Some(StatValue::Ref(v)),
+                _ => {}
+            }
+        }
+        found.map(|value| StatRef { metadata_id, value })
+    }
+}
+
+/// A stat's value kept by the index.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnedValue {
+    /// A double.
+    Double(f64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A signed integer.
+    Int(i64),
+    /// Text of moderate length.
+    Str(String),
+    /// Bytes: where they lie in the file.
+    Bytes(Range<u64>),
+    /// The value is the name of this stat metadata.
+    Ref(u64),
+}
+
+impl OwnedValue {
+    /// As [`StatValue::as_u64`].
+    #[must_use]
+    pub fn as_u64(&self) -> Option<u64> {
+        match *self {
+            OwnedValue::Uint(v) => Some(v),
+            OwnedValue::Int(v) => u64::try_from(v).ok(),
+            _ => None,
+        }
+    }
+
+    /// As [`StatValue::as_i64`].
+    #[must_use]
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            OwnedValue::Uint(v) => Some(v as i64),
+            OwnedValue::Int(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+/// A stat of a plane or of event metadata, kept by the index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stat {
+    /// Key into the plane's stat names.
+    pub metadata_id: i64,
+    /// Its value.
+    pub value: OwnedValue,
+}

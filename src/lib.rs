@@ -8,8 +8,9 @@
 #[forbid(unsafe_code)]
 pub mod bytes;
 #[forbid(unsafe_code)]
-pub mod evidence;
 pub mod capture;
+#[forbid(unsafe_code)]
+pub mod evidence;
 #[forbid(unsafe_code)]
 pub mod report;
 #[forbid(unsafe_code)]

@@ -260,12 +260,12 @@ fn by_protobuf(head: &[u8], whole: bool) -> Option<Kind> {
                 // A field may be longer than the head, or than the file, where that is cut.
                 let rest = cursor.rest();
                 let have = usize::try_from(len).map_or(rest.len(), |len| len.min(rest.len()));
-                let Ok(body) = Cursor::take(&mut cursor, have as u64) else { return None };
+                let Ok(body) = cursor.chunk(have as u64) else { return None };
                 Some((body, have as u64 == len))
             }
             Wire::Varint => cursor.varint().ok().map(|_| (&[][..], true)),
-            Wire::Fixed64 => Cursor::take(&mut cursor, 8).ok().map(|_| (&[][..], true)),
-            Wire::Fixed32 => Cursor::take(&mut cursor, 4).ok().map(|_| (&[][..], true)),
+            Wire::Fixed64 => cursor.chunk(8).ok().map(|_| (&[][..], true)),
+            Wire::Fixed32 => cursor.chunk(4).ok().map(|_| (&[][..], true)),
         };
         let Some((body, complete)) = body else { return None };
         match (field.number, field.kind) {
@@ -324,7 +324,7 @@ fn by_first_field(body: &[u8]) -> Inner {
         // An id of 0 is not written: the plane begins with its name, or with a line.
         (2..=6, Wire::Bytes) => Inner::XPlane,
         (1, Wire::Bytes) => {
-            let name = cursor.varint().ok().and_then(|len| Cursor::take(&mut cursor, len).ok());
+            let name = cursor.varint().ok().and_then(|len| cursor.chunk(len).ok());
             match name {
                 Some(name) if std::str::from_utf8(name).is_ok_and(|s| !s.bytes().any(is_control)) => {
                     Inner::Module

@@ -1,0 +1,112 @@
+/**
+ * What the page knows of the analysis: hand it files, get captures back, ask them questions.
+ *
+ * All work happens in workers. Nothing here touches the DOM, and nothing leaves the machine: the page's policy
+ * (`connect-src 'none'`) would not let it.
+ */
+
+import type { LiveMoment, PlanMoment, Report, WhatIf } from './generated/report';
+
+/** A file to read. `path` is its place in the dropped folder, or just its name. */
+export interface Input {
+  readonly name: string;
+  readonly path: string;
+  readonly blob: Blob;
+}
+
+/** How far an item is. */
+export type ItemState = 'waiting' | 'reading' | 'done' | 'error' | 'cancelled';
+
+/**
+ * One capture of an opening: usually one for each file, several for an archive (which then adds items while it is
+ * being read). The object stays the same from first to last; the page reads it whenever {@link OpenEvents.item} says
+ * that it changed.
+ */
+export interface Item {
+  /** Unique in this page, ascending in the order of the files. */
+  readonly id: number;
+  readonly name: string;
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly state: ItemState;
+  /** Bytes read of {@link Item.sizeBytes}; only ever grows. */
+  readonly doneBytes: number;
+  /** With `error`: a sentence that says what the file is or what failed, and what to do. */
+  readonly error: string | null;
+  /** With `done`. */
+  readonly capture: Capture | null;
+}
+
+/** What an opening tells. Every handler is called on the page's own thread, never before `open` returned. */
+export interface OpenEvents {
+  /** An item appeared, changed its state, or (at most ten times a second each) got further. */
+  item?(item: Item): void;
+  /** Every item is done, failed or cancelled. Not called for an opening that a newer one replaced. */
+  settled?(items: readonly Item[]): void;
+}
+
+/** Files being read. */
+export interface Opening {
+  /** All items so far, in the order of the files. */
+  readonly items: readonly Item[];
+  /** Resolves when every item is done, failed or cancelled; never rejects. */
+  readonly settled: Promise<void>;
+  /** Stops reading. What is done stays usable. */
+  cancel(): void;
+}
+
+/** The forms of a report for other places. */
+export type TextKind = 'text' | 'markdown' | 'json';
+
+/**
+ * One capture that was read. Its index stays in a worker, which answers questions; should that worker be lost, the
+ * file is read again for the next question, unseen but for the time it takes.
+ *
+ * Every promise rejects with an `Error` whose message is a sentence for the user.
+ */
+export interface Capture {
+  readonly id: number;
+  readonly name: string;
+  readonly path: string;
+  /** The report of the module chosen by default. */
+  readonly report: Report;
+  /** The report of another module: `jit_step(17)` or `jit_step`. */
+  module(name: string): Promise<Report>;
+  /** What is live at an event of the schedule of a module (that of the default report, unless named). */
+  planAt(event: number, module?: string): Promise<PlanMoment>;
+  /** What is live in an allocator at a moment. */
+  liveAt(allocator: string, picoseconds: number): Promise<LiveMoment>;
+  /** The need after several fixes together, by the ids of `Fix.id`. */
+  whatIf(fixes: readonly string[], module?: string): Promise<WhatIf>;
+  /** The report as the command line prints it, as Markdown, or as the JSON file, byte for byte. */
+  text(kind: TextKind, module?: string): Promise<string>;
+  /** Forgets the capture and frees its memory. Questions reject from now on. */
+  close(): void;
+}
+
+/** A built-in synthetic capture. */
+export interface Sample {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** One check of the self-test. */
+export interface SelfTestCheck {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly detail: string;
+}
+
+/** The analysis. One for the page. */
+export interface Client {
+  /** Reads files; an opening that is still going is cancelled first. An empty list just cancels. */
+  open(inputs: readonly Input[], events?: OpenEvents): Opening;
+  /** The built-in synthetic captures. */
+  samples(): Promise<Sample[]>;
+  /** One of them, to be opened like a file. */
+  sample(id: string): Promise<Input>;
+  /** Runs the analysis on synthetic captures of every finding and checks what it says. */
+  selfTest(): Promise<SelfTestCheck[]>;
+  /** The version of the program inside. */
+  readonly version: string;
+}

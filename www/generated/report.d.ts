@@ -1,0 +1,1158 @@
+/* Made by `npm run types` from the Rust types; do not edit. */
+
+/**
+ * A number of bytes.
+ *
+ * Arithmetic saturates: a capture can hold any numbers, and a report of a damaged one must not wrap around.
+ */
+export type Bytes = number;
+/**
+ * A moment or a length of time in picoseconds.
+ *
+ * Moments count from the first event of the capture: raw line times are Unix nanoseconds, which in picoseconds
+ * leave 64 bits (`xplane.proto`, `XLine.timestamp_ns`).
+ */
+export type Picos = number;
+/**
+ * What kind of allocation a buffer lies in.
+ */
+export type BufferKind = 'temp' | 'parameter' | 'donated' | 'output' | 'constant';
+/**
+ * What part of a training step a buffer belongs to, from the JAX name stack of the instruction that defines it.
+ */
+export type Role = 'forward' | 'backward' | 'recomputed' | 'workspace' | 'update' | 'other';
+/**
+ * How a number came to be known.
+ *
+ * Ordered from strong to weak, so that the class of a sum or a comparison is the maximum over its inputs.
+ */
+export type Evidence = 'measured' | 'read' | 'inferred';
+/**
+ * What an allocator is for.
+ */
+export type AllocatorKind = 'device' | 'host' | 'collective';
+/**
+ * What kind of origin an array has.
+ */
+export type LiveKind = 'outputs' | 'temp' | 'device_put' | 'other' | 'before_capture';
+/**
+ * How an execution ended.
+ */
+export type Outcome = 'ran' | 'failed' | 'unknown';
+/**
+ * Whether something fits.
+ */
+export type Fits = 'yes' | 'no' | 'maybe';
+/**
+ * How grave a finding is.
+ */
+export type Severity = 'error' | 'warning' | 'note' | 'ok';
+/**
+ * Why a module was chosen.
+ */
+export type ModuleWhy = 'launched_no_kernel' | 'largest_executed' | 'largest' | 'asked';
+/**
+ * The kind of device a program was compiled for. It decides what the memory spaces are called.
+ */
+export type Backend = 'gpu' | 'tpu' | 'cpu';
+/**
+ * How a wait ended.
+ */
+export type RetryOutcome = 'rescued' | 'failed';
+/**
+ * The kinds of file that have a report.
+ */
+export type SourceKind = 'xspace' | 'hlo_proto' | 'error_text' | 'memory_profile';
+/**
+ * How grave it is.
+ */
+export type VerdictStatus = 'out_of_memory' | 'at_risk' | 'fits' | 'cannot_tell';
+
+/**
+ * Everything the page gets from the core.
+ */
+export interface Page {
+  live_moment: LiveMoment;
+  plan_moment: PlanMoment;
+  report: Report;
+  what_if: WhatIf;
+}
+/**
+ * What is live in one allocator at one moment.
+ */
+export interface LiveMoment {
+  /**
+   * The allocator's name.
+   */
+  allocator: string;
+  /**
+   * The arrays allocated in the capture that are live there, largest first.
+   */
+  arrays: LiveArray[];
+  /**
+   * The moment of the last event at or before the one asked for.
+   */
+  at_ps: Picos;
+  /**
+   * Of these, allocated before the capture started and not seen again.
+   */
+  before_capture_bytes: Bytes;
+  /**
+   * Bytes in use right after that event.
+   */
+  in_use_bytes: Bytes;
+}
+/**
+ * One live array.
+ */
+export interface LiveArray {
+  /**
+   * The device address, in hexadecimal; null for the sum of arrays that were never freed in the capture.
+   */
+  address?: string | null;
+  /**
+   * The chunk handed out.
+   */
+  allocated_bytes: Bytes;
+  /**
+   * What was asked for; null for arrays of which only the chunk is known.
+   */
+  bytes?: Bytes | null;
+  /**
+   * Whose it is, in words.
+   */
+  origin: string;
+}
+/**
+ * What is live at one event of the schedule of a module.
+ */
+export interface PlanMoment {
+  /**
+   * The buffers live there and those live throughout, equal ones together, largest first.
+   */
+  buffers: Buffer[];
+  /**
+   * Bytes live inside the temp blocks of memory space 0.
+   */
+  bytes: Bytes;
+  /**
+   * The event, from 0.
+   */
+  event: number;
+  /**
+   * The instruction that is being executed there.
+   */
+  instruction?: string | null;
+  /**
+   * The share of each role in `bytes`.
+   */
+  roles: RoleShare[];
+}
+/**
+ * One buffer, or several equal ones.
+ */
+export interface Buffer {
+  /**
+   * Index of the allocation it lies in.
+   */
+  allocation: number;
+  /**
+   * Bytes of one of them.
+   */
+  bytes: Bytes;
+  /**
+   * How many equal ones there are (same shape, role, kind, name stack without layer numbers, source line).
+   */
+  count: number;
+  /**
+   * First event of the schedule at which it is live; null for what is live throughout.
+   */
+  first_event?: number | null;
+  /**
+   * The whole Python stack, innermost first, where the plan has it.
+   */
+  frames: SourceLine[];
+  /**
+   * The instruction that defines it (the first, of several).
+   */
+  instruction: string;
+  /**
+   * What kind of allocation it lies in.
+   */
+  kind: BufferKind;
+  /**
+   * Last event of the schedule at which it is live.
+   */
+  last_event?: number | null;
+  /**
+   * Where in the allocation.
+   */
+  offset_bytes: Bytes;
+  /**
+   * The JAX name stack; the argument path, for a parameter.
+   */
+  op_name?: string | null;
+  /**
+   * Its opcode.
+   */
+  opcode: string;
+  /**
+   * Its part in the step.
+   */
+  role: Role;
+  /**
+   * Read where the instruction's own name stack says it, inferred otherwise.
+   */
+  role_evidence: Evidence;
+  /**
+   * The shape as XLA prints it, with its layout.
+   */
+  shape: string;
+  /**
+   * The Python position.
+   */
+  source?: SourceLine | null;
+}
+/**
+ * A position in a program's Python source.
+ */
+export interface SourceLine {
+  /**
+   * The file as the plan has it.
+   */
+  file: string;
+  /**
+   * The function, where known.
+   */
+  function?: string | null;
+  /**
+   * The line, from 1; null where unknown.
+   */
+  line?: number | null;
+}
+/**
+ * The share of one role.
+ */
+export interface RoleShare {
+  /**
+   * Its bytes.
+   */
+  bytes: Bytes;
+  /**
+   * The role.
+   */
+  role: Role;
+  /**
+   * Its part of the whole, from 0 to 1.
+   */
+  share: number;
+}
+/**
+ * The report of one capture file.
+ */
+export interface Report {
+  /**
+   * Every allocator with events.
+   */
+  allocators: Allocator[];
+  /**
+   * Host events between the last two executions, Python ones first.
+   */
+  between_executions: HostEvents[];
+  /**
+   * Every execution on every device, in order of start.
+   */
+  executions: Execution[];
+  /**
+   * What it all means, gravest first.
+   */
+  findings: Finding[];
+  /**
+   * What this capture cannot tell.
+   */
+  limits: Limit[];
+  /**
+   * Arrays live when the last execution of the module analysed started, by origin; on the device it ran on.
+   */
+  live_at_last_start: LiveGroup[];
+  /**
+   * The module analysed, as `jit_step(17)`.
+   */
+  module?: string | null;
+  /**
+   * Why it is that one.
+   */
+  module_why?: ModuleWhy | null;
+  /**
+   * Every module whose plan the capture holds.
+   */
+  modules: Module[];
+  /**
+   * What lists were cut by `--top`.
+   */
+  omitted: Omitted;
+  /**
+   * The plan of the module analysed, in detail.
+   */
+  plan?: PlanReport | null;
+  /**
+   * Where the program ran.
+   */
+  platform: Platform;
+  /**
+   * Waits of an allocator for memory to come back.
+   */
+  retries: Retry[];
+  /**
+   * `oomscope/1`.
+   */
+  schema: string;
+  /**
+   * What was read.
+   */
+  source: SourceInfo;
+  /**
+   * What made the report.
+   */
+  tool: Tool;
+  /**
+   * One sentence that answers the first question: what failed and by how much, or how much room was left.
+   */
+  verdict: Verdict;
+  /**
+   * What was wrong with the file; the report is of the rest.
+   */
+  warnings: Warning[];
+}
+/**
+ * One allocator. Evidence: measured.
+ */
+export interface Allocator {
+  /**
+   * Bytes live at the peak that were allocated before the capture started.
+   */
+  before_capture_at_peak_bytes?: Bytes | null;
+  /**
+   * In use + available: constant, or the events disagree (see warnings).
+   */
+  capacity_bytes?: Bytes | null;
+  /**
+   * Capacity ÷ the card's memory.
+   */
+  card_share?: number | null;
+  /**
+   * Events at which the running total jumps: events were lost.
+   */
+  chain_breaks: number;
+  /**
+   * The device it belongs to.
+   */
+  device?: number | null;
+  /**
+   * Allocations and deallocations.
+   */
+  events: number;
+  /**
+   * Capacity − in use at the peak.
+   */
+  free_at_peak_bytes?: Bytes | null;
+  /**
+   * Bytes in use after the last event.
+   */
+  in_use_end_bytes?: Bytes | null;
+  /**
+   * Bytes in use before the first event.
+   */
+  in_use_start_bytes?: Bytes | null;
+  /**
+   * What it is for.
+   */
+  kind: AllocatorKind;
+  /**
+   * The largest free chunk at the peak (six digits, from `fragmentation`).
+   */
+  largest_free_at_peak_bytes?: Bytes | null;
+  /**
+   * By how much the largest free chunk at the peak can be off; null where it is unknown.
+   */
+  largest_free_error_bytes?: Bytes | null;
+  /**
+   * The most in use since the process started.
+   */
+  lifetime_peak_bytes?: Bytes | null;
+  /**
+   * Arrays live at the peak, largest first.
+   */
+  live_at_peak: LiveArray[];
+  /**
+   * `GPU_0_bfc`.
+   */
+  name: string;
+  /**
+   * When that was reached first.
+   */
+  peak_at_ps?: Picos | null;
+  /**
+   * The most in use within the capture.
+   */
+  peak_bytes?: Bytes | null;
+  /**
+   * How often that was reached.
+   */
+  peak_times: number;
+  /**
+   * Growth of the pool within the capture.
+   */
+  pool_growths: number;
+  /**
+   * Whether the whole pool was mapped at start; null where the events do not tell.
+   */
+  preallocated?: boolean | null;
+  /**
+   * Allocated − requested, summed over the arrays live at the peak that were allocated in the capture.
+   */
+  rounding_loss_bytes?: Bytes | null;
+  /**
+   * Bytes in use over time.
+   */
+  timeline: Timeline;
+}
+/**
+ * Bytes in use over time, down-sampled so that every peak stays.
+ */
+export interface Timeline {
+  /**
+   * Moments, ascending.
+   */
+  at_ps: Picos[];
+  /**
+   * Bytes in use right after each.
+   */
+  in_use_bytes: Bytes[];
+  /**
+   * The same bytes by owner; the sum over the owners is `in_use_bytes`.
+   */
+  owners: OwnerBand[];
+}
+/**
+ * The bytes of one kind of owner over time.
+ */
+export interface OwnerBand {
+  /**
+   * Bytes at each moment of the timeline.
+   */
+  bytes: Bytes[];
+  /**
+   * What kind of owner that is.
+   */
+  kind: LiveKind;
+  /**
+   * `allocated before the capture started`, `outputs of jit_step`, `temp`, `transfers`, `other`.
+   */
+  owner: string;
+}
+/**
+ * Host events of one name.
+ */
+export interface HostEvents {
+  /**
+   * How many.
+   */
+  count: number;
+  /**
+   * Their time together.
+   */
+  duration_ps: Picos;
+  /**
+   * The event's name.
+   */
+  name: string;
+  /**
+   * Whether the Python tracer wrote it.
+   */
+  python: boolean;
+}
+/**
+ * One execution of one module on one device. Evidence: measured.
+ */
+export interface Execution {
+  /**
+   * The allocator it took its memory from.
+   */
+  allocator?: string | null;
+  /**
+   * The device's ordinal.
+   */
+  device?: number | null;
+  /**
+   * How long the call took on the host.
+   */
+  duration_ps: Picos;
+  /**
+   * Executions in flight when it was launched, where the capture says.
+   */
+  in_flight?: number | null;
+  /**
+   * Bytes in use when it started.
+   */
+  in_use_start_bytes?: Bytes | null;
+  /**
+   * Kernels it launched; null where the profiler recorded none for this device.
+   */
+  kernels?: number | null;
+  /**
+   * `jit_step(17)`, or `jit_step` where only the name is known; null where neither is.
+   */
+  module?: string | null;
+  /**
+   * Its number among those of this module on this device, from 0.
+   */
+  number: number;
+  /**
+   * How it ended.
+   */
+  outcome: Outcome;
+  /**
+   * The program id, where known.
+   */
+  program_id?: string | null;
+  /**
+   * What it asked its device's allocator for, in order.
+   */
+  requested_bytes: Bytes[];
+  /**
+   * When the call started on the host.
+   */
+  start_ps: Picos;
+}
+/**
+ * A sentence with its numbers, its cause and its fixes.
+ */
+export interface Finding {
+  /**
+   * Why that is so.
+   */
+  cause: string;
+  /**
+   * The weakest class of what went into it.
+   */
+  evidence: Evidence;
+  /**
+   * Where in the report the evidence stands.
+   */
+  evidence_at: EvidenceRef[];
+  /**
+   * What can be done.
+   */
+  fixes: Fix[];
+  /**
+   * A stable name, `step-does-not-fit`.
+   */
+  id: string;
+  /**
+   * The numbers by name; names end in their unit.
+   */
+  numbers: {
+    [k: string]: Number;
+  };
+  /**
+   * What is so, with the numbers.
+   */
+  sentence: string;
+  /**
+   * How grave.
+   */
+  severity: Severity;
+  /**
+   * A few words.
+   */
+  title: string;
+}
+/**
+ * A place in the report.
+ */
+export interface EvidenceRef {
+  /**
+   * Index in its list, where it has one.
+   */
+  index?: number | null;
+  /**
+   * `plan`, `execution`, `retry`, `allocator`, `live`, `between`, `module`.
+   */
+  view: string;
+  /**
+   * What to look at there, in words.
+   */
+  what: string;
+}
+/**
+ * Something that can be done.
+ */
+export interface Fix {
+  /**
+   * Code for this program, where there is some.
+   */
+  code?: string | null;
+  /**
+   * What it costs.
+   */
+  cost: string;
+  /**
+   * Whether that fits the pool.
+   */
+  fits_after?: Fits | null;
+  /**
+   * How the numbers were reached, and how to check them before running.
+   */
+  how: string;
+  /**
+   * A stable name that `--what-if` takes, `donate`, `remat`, `batch/2`.
+   */
+  id: string;
+  /**
+   * The need after it is at least this.
+   */
+  need_after_least_bytes?: Bytes | null;
+  /**
+   * The need after it is at most this.
+   */
+  need_after_most_bytes?: Bytes | null;
+  /**
+   * What to do.
+   */
+  text: string;
+}
+/**
+ * A number of a finding with its class.
+ */
+export interface Number {
+  /**
+   * How it is known.
+   */
+  evidence: Evidence;
+  /**
+   * The value; bytes, picoseconds, counts or a share, as the key's ending says.
+   */
+  value: number;
+}
+/**
+ * Something this capture cannot tell.
+ */
+export interface Limit {
+  /**
+   * A stable name.
+   */
+  id: string;
+  /**
+   * The sentence.
+   */
+  sentence: string;
+}
+/**
+ * Live arrays of one origin.
+ */
+export interface LiveGroup {
+  /**
+   * Their bytes (chunks).
+   */
+  bytes: Bytes;
+  /**
+   * How many arrays; null where the capture does not say (before the capture).
+   */
+  count?: number | null;
+  /**
+   * The execution's number, for outputs and temp.
+   */
+  execution?: number | null;
+  /**
+   * The Python frame around the allocation.
+   */
+  frame?: string | null;
+  /**
+   * The kind of origin.
+   */
+  kind: LiveKind;
+  /**
+   * The module, for outputs and temp.
+   */
+  module?: string | null;
+  /**
+   * In words: `outputs of jit_step execution 3`.
+   */
+  origin: string;
+}
+/**
+ * One module with its totals. Evidence: read.
+ */
+export interface Module {
+  /**
+   * `jit_step`.
+   */
+  base_name: string;
+  /**
+   * Executions in the capture, over all devices; null where the capture records none at all.
+   */
+  executions?: number | null;
+  /**
+   * Instructions in all computations.
+   */
+  instructions: number;
+  /**
+   * What `compiled.memory_analysis()` prints; null without a buffer assignment.
+   */
+  memory_analysis?: MemoryAnalysis | null;
+  /**
+   * `jit_step(17)`.
+   */
+  name: string;
+  /**
+   * The program id, as text since it can be negative or above 2^53.
+   */
+  program_id: string;
+  /**
+   * Instructions that XLA's rematerialization made.
+   */
+  rematerialized_instructions: number;
+  /**
+   * Totals of each memory space; space 0 (the device's memory) first.
+   */
+  spaces: Space[];
+}
+/**
+ * The four numbers of `compiled.memory_analysis()`, as JAX prints them (host memory apart).
+ */
+export interface MemoryAnalysis {
+  /**
+   * Aliased bytes.
+   */
+  alias_size_in_bytes: Bytes;
+  /**
+   * Parameters outside host memory.
+   */
+  argument_size_in_bytes: Bytes;
+  /**
+   * Outputs outside host memory, aliased ones too.
+   */
+  output_size_in_bytes: Bytes;
+  /**
+   * Temp of memory space 0.
+   */
+  temp_size_in_bytes: Bytes;
+}
+/**
+ * The totals of one memory space of one module.
+ */
+export interface Space {
+  /**
+   * Constants.
+   */
+  constants_bytes: Bytes;
+  /**
+   * Parameters whose allocation is live-out too.
+   */
+  donated_bytes: Bytes;
+  /**
+   * The most that is live at once inside the temp blocks; null where the plan has no heap trace.
+   */
+  heap_peak_bytes?: Bytes | null;
+  /**
+   * Non-aliased outputs + temp: what must be free at the moment of the call.
+   */
+  launch_need_bytes: Bytes;
+  /**
+   * Its name on this kind of device.
+   */
+  name: string;
+  /**
+   * Parameters + non-aliased outputs + temp + constants.
+   */
+  need_bytes: Bytes;
+  /**
+   * Live-out allocations that are no parameter.
+   */
+  outputs_bytes: Bytes;
+  /**
+   * Entry parameters, donated ones among them.
+   */
+  parameters_bytes: Bytes;
+  /**
+   * The number (colour) of the space.
+   */
+  space: number;
+  /**
+   * The temp blocks, largest first.
+   */
+  temp_blocks: Bytes[];
+  /**
+   * Every other allocation.
+   */
+  temp_bytes: Bytes;
+  /**
+   * Thread-local allocations: no device memory at run time.
+   */
+  thread_local_bytes: Bytes;
+}
+/**
+ * What `--top` cut away, by list.
+ */
+export interface Omitted {
+  /**
+   * Host events between executions.
+   */
+  between_executions: Cut;
+  /**
+   * Donation pairs.
+   */
+  donation_pairs: Cut;
+  /**
+   * Groups live at the last start.
+   */
+  live_at_last_start: Cut;
+  /**
+   * Live arrays at the peak, by allocator name.
+   */
+  live_at_peak: {
+    [k: string]: Cut;
+  };
+  /**
+   * Buffers at the peak.
+   */
+  peak_buffers: Cut;
+}
+/**
+ * How much of one list was cut.
+ */
+export interface Cut {
+  /**
+   * Rows left out.
+   */
+  omitted: number;
+  /**
+   * Their bytes; 0 for rows without bytes.
+   */
+  omitted_bytes: Bytes;
+}
+/**
+ * The plan of one module, in detail. Evidence: read.
+ */
+export interface PlanReport {
+  /**
+   * Bytes live over the schedule; null where the plan has no heap trace.
+   */
+  curve?: Curve | null;
+  /**
+   * Parameters against outputs.
+   */
+  donation: Donation;
+  /**
+   * `jit_step(17)`.
+   */
+  module: string;
+  /**
+   * The moment of the schedule at which most is live; null where the plan has no heap trace.
+   */
+  peak?: Peak | null;
+}
+/**
+ * Bytes live over the schedule, split by role. Down-sampled to at most a few thousand points that keep the peak.
+ */
+export interface Curve {
+  /**
+   * Events of the schedule, ascending.
+   */
+  events: number[];
+  /**
+   * For each role that occurs, the bytes live right after each of `events`.
+   */
+  roles: {
+    [k: string]: Bytes[];
+  };
+}
+/**
+ * Parameters against outputs.
+ */
+export interface Donation {
+  /**
+   * Bytes of the pairs that are not aliased.
+   */
+  missed_bytes: Bytes;
+  /**
+   * Pairs of equal shape, type and layout, each output used once, largest first.
+   */
+  pairs: DonationPair[];
+}
+/**
+ * A parameter and an output of the same shape.
+ */
+export interface DonationPair {
+  /**
+   * Whether they share an allocation.
+   */
+  aliased: boolean;
+  /**
+   * Their bytes.
+   */
+  bytes: Bytes;
+  /**
+   * The output: its number in the result tuple.
+   */
+  output: string;
+  /**
+   * The parameter: its argument path, else its number and shape index.
+   */
+  parameter: string;
+  /**
+   * The shape of both.
+   */
+  shape: string;
+}
+/**
+ * What is live at the heap peak (parameters, outputs and constants are live throughout).
+ */
+export interface Peak {
+  /**
+   * The buffers live there and those live throughout, equal ones together, largest first.
+   */
+  buffers: Buffer[];
+  /**
+   * Bytes live inside the temp blocks of memory space 0.
+   */
+  bytes: Bytes;
+  /**
+   * The event of the schedule at which that is reached first, from 0.
+   */
+  event: number;
+  /**
+   * Events in the schedule.
+   */
+  events: number;
+  /**
+   * The instruction that is being executed there.
+   */
+  instruction?: string | null;
+  /**
+   * The share of each role in the bytes of the heap peak.
+   */
+  roles: RoleShare[];
+}
+/**
+ * Where the program ran.
+ */
+export interface Platform {
+  /**
+   * The kind of device.
+   */
+  backend?: Backend | null;
+  /**
+   * Every device plane.
+   */
+  devices: Device[];
+  /**
+   * The JAX version where the capture says one; a range such as `<= 0.6.1` where event names date it.
+   */
+  jax_version?: string | null;
+  /**
+   * `AMD`, `Nvidia`, `Google`, as the device plane says.
+   */
+  vendor?: string | null;
+}
+/**
+ * One device plane.
+ */
+export interface Device {
+  /**
+   * The card's memory (plane stat `memory_size`).
+   */
+  memory_bytes?: Bytes | null;
+  /**
+   * The device's name, where the plane has it.
+   */
+  name?: string | null;
+  /**
+   * The number in the plane's name.
+   */
+  ordinal: number;
+  /**
+   * The plane's name, `/device:GPU:0`.
+   */
+  plane: string;
+}
+/**
+ * A wait of an allocator for memory to come back.
+ */
+export interface Retry {
+  /**
+   * The allocator, where known.
+   */
+  allocator?: string | null;
+  /**
+   * When the wait began.
+   */
+  at_ps: Picos;
+  /**
+   * How long it was.
+   */
+  duration_ps: Picos;
+  /**
+   * Whether an event names the wait (measured) or the gap in the launch shows it (inferred).
+   */
+  evidence: Evidence;
+  /**
+   * Index into `executions`.
+   */
+  execution?: number | null;
+  /**
+   * Bytes free when the wait began.
+   */
+  free_bytes?: Bytes | null;
+  /**
+   * Bytes in use when the wait began.
+   */
+  in_use_bytes?: Bytes | null;
+  /**
+   * The largest free chunk when the wait began.
+   */
+  largest_free_bytes?: Bytes | null;
+  /**
+   * By how much that chunk can be off.
+   */
+  largest_free_error_bytes?: Bytes | null;
+  /**
+   * The planned allocation that was waited for.
+   */
+  missing?: MissingAllocation | null;
+  /**
+   * How it ended.
+   */
+  outcome: RetryOutcome;
+}
+/**
+ * A planned allocation without an event.
+ */
+export interface MissingAllocation {
+  /**
+   * Its index in the plan.
+   */
+  allocation?: number | null;
+  /**
+   * Its size in the plan.
+   */
+  bytes: Bytes;
+  /**
+   * `output` or `temp`.
+   */
+  kind: BufferKind;
+  /**
+   * How many of the planned allocations were obtained before it.
+   */
+  obtained: number;
+  /**
+   * Of how many.
+   */
+  planned: number;
+  /**
+   * For an output its number, shape and path.
+   */
+  what: string;
+}
+/**
+ * The file read.
+ */
+export interface SourceInfo {
+  /**
+   * Its name, without folders.
+   */
+  file: string;
+  /**
+   * The host that made it, from `XSpace.hostnames`.
+   */
+  host?: string | null;
+  /**
+   * What kind of file it is.
+   */
+  kind: SourceKind;
+  /**
+   * Its size (unpacked, where it came from an archive).
+   */
+  size_bytes: Bytes;
+}
+/**
+ * The program that made the report.
+ */
+export interface Tool {
+  /**
+   * `oomscope`.
+   */
+  name: string;
+  /**
+   * Its version.
+   */
+  version: string;
+}
+/**
+ * The first sentence of the report.
+ */
+export interface Verdict {
+  /**
+   * The weakest class of what the sentence says.
+   */
+  evidence: Evidence;
+  /**
+   * The sentence.
+   */
+  sentence: string;
+  /**
+   * Whether the program ran out of memory, came close, or neither.
+   */
+  status: VerdictStatus;
+}
+/**
+ * Something wrong with the file that did not stop the reading.
+ */
+export interface Warning {
+  /**
+   * A stable name of the kind of warning, `truncated`, `chain-break`, ….
+   */
+  code: string;
+  /**
+   * A sentence.
+   */
+  message: string;
+  /**
+   * The byte of the file that it is about.
+   */
+  offset?: number | null;
+}
+/**
+ * The need after several fixes together.
+ */
+export interface WhatIf {
+  /**
+   * Whether that fits the card; null where its size is unknown.
+   */
+  fits_card?: Fits | null;
+  /**
+   * Whether that fits the pool; null where its size is unknown.
+   */
+  fits_pool?: Fits | null;
+  /**
+   * The fixes, by their ids, in the order in which they were applied.
+   */
+  fixes: string[];
+  /**
+   * How the numbers were reached.
+   */
+  how: string;
+  /**
+   * The need after them is at least this.
+   */
+  need_after_least_bytes: Bytes;
+  /**
+   * The need after them is at most this.
+   */
+  need_after_most_bytes: Bytes;
+  /**
+   * The need of the plan as it is.
+   */
+  need_bytes: Bytes;
+}

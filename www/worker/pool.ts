@@ -1,0 +1,374 @@
+/** Makes the client: shares the files out among workers, and outlives their faults. */
+
+import type { Capture, Client, Input, Item, ItemState, OpenEvents, Opening, Sample, SelfTestCheck } from '../client';
+import type { Report } from '../generated/report';
+import { engine, workerUrl } from './engine';
+import type { GeneralQuestions, Questions, Reply, Request } from './protocol';
+
+/** More workers than this only take memory: reading is bound by the disk and the browser's own processes. */
+const MOST_WORKERS = 8;
+
+const FAULT = 'oomscope stopped at a fault of its own';
+const CLOSED = 'This capture was closed.';
+
+/** The client of this page. Loads nothing yet: the first worker starts when the page has been painted. */
+export function connect(): Client {
+  return new Pool();
+}
+
+/** A file on its way into a worker: for an item of an opening, or again after a worker was lost. */
+interface Job {
+  readonly capture: number;
+  readonly blob: Blob;
+  readonly name: string;
+  progress(doneBytes: number): void;
+  opened(report: Report, slot: Slot): void;
+  failed(message: string): void;
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** One worker, the file it is reading and the captures it holds. */
+class Slot {
+  job: Job | null = null;
+  readonly captures = new Set<Held>();
+  readonly waiting = new Map<number, Waiting>();
+  readonly #worker = new Worker(workerUrl());
+  #sending: Promise<void>;
+  #ended = false;
+
+  constructor(readonly onReply: (slot: Slot, reply: Reply) => void) {
+    this.#worker.onmessage = (event: MessageEvent<Reply>) => {
+      if (!this.#ended) onReply(this, event.data);
+    };
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      if (!this.#ended) onReply(this, { type: 'fault', message: event.message || 'the worker could not start' });
+    };
+    this.#sending = engine().then((module) => this.#worker.postMessage({ type: 'start', engine: module }));
+    this.#sending.catch((error: unknown) => onReply(this, { type: 'fault', message: String(error) }));
+  }
+
+  /** Messages keep their order and wait for the engine. */
+  send(request: Request): void {
+    this.#sending = this.#sending.then(() => {
+      if (!this.#ended) this.#worker.postMessage(request);
+    });
+    this.#sending.catch(() => {}); // told once, by the constructor
+  }
+
+  end(reason: string): void {
+    this.#ended = true;
+    this.#worker.terminate();
+    for (const held of this.captures) held.slot = null;
+    for (const waiting of this.waiting.values()) waiting.reject(new Error(reason));
+  }
+}
+
+class Pool implements Client {
+  readonly version = document.querySelector<HTMLMetaElement>('meta[name=oomscope-version]')?.content ?? 'unknown';
+  readonly #slots: Slot[] = [];
+  readonly #queue: Job[] = [];
+  readonly #most = Math.max(1, Math.min(navigator.hardwareConcurrency || 2, MOST_WORKERS));
+  #opening: Reading | null = null;
+  #lastId = 0;
+
+  constructor() {
+    // After the first paint: the frame that this callback waits for is drawn before the timer fires.
+    requestAnimationFrame(() => setTimeout(() => this.#slots.length || this.#add()));
+  }
+
+  open(inputs: readonly Input[], events: OpenEvents = {}): Opening {
+    this.#opening?.replace();
+    this.#opening = new Reading(this, inputs, events);
+    return this.#opening;
+  }
+
+  samples(): Promise<Sample[]> {
+    return this.#askAny<'samples'>({ about: 'samples' });
+  }
+
+  async sample(id: string): Promise<Input> {
+    const bytes = await this.#askAny<'sample'>({ about: 'sample', id });
+    const name = `${id}.xplane.pb`;
+    return { name, path: name, blob: new Blob([bytes]) };
+  }
+
+  selfTest(): Promise<SelfTestCheck[]> {
+    return this.#askAny<'selfTest'>({ about: 'selfTest' });
+  }
+
+  nextId(): number {
+    return ++this.#lastId;
+  }
+
+  /** Puts a file in the queue; in front, where somebody waits for an answer from it. */
+  read(job: Job, urgent = false): void {
+    if (urgent) this.#queue.unshift(job);
+    else this.#queue.push(job);
+    this.#pump();
+  }
+
+  /** Takes files out of the queue, and stops the workers of those being read: deep in a computation they hear nothing. */
+  stop(captures: ReadonlySet<number>): void {
+    const kept = this.#queue.filter((job) => !captures.has(job.capture));
+    this.#queue.splice(0, this.#queue.length, ...kept);
+    for (const slot of [...this.#slots]) {
+      if (slot.job && captures.has(slot.job.capture)) this.#remove(slot, 'Reading was cancelled.');
+    }
+  }
+
+  /** Asks a worker; `capture` is null for questions about none. */
+  ask(slot: Slot, request: Omit<Extract<Request, { type: 'ask' }>, 'id' | 'type'>): Promise<unknown> {
+    const id = this.nextId();
+    return new Promise((resolve, reject) => {
+      slot.waiting.set(id, { resolve, reject });
+      slot.send({ type: 'ask', id, ...request } as Request);
+    });
+  }
+
+  #askAny<K extends keyof GeneralQuestions>(
+    question: { about: K } & GeneralQuestions[K]['ask'],
+  ): Promise<GeneralQuestions[K]['answer']> {
+    const slot = this.#slots.find((slot) => !slot.job) ?? this.#slots[0] ?? this.#add();
+    return this.ask(slot, { capture: null, question } as never) as Promise<GeneralQuestions[K]['answer']>;
+  }
+
+  #add(): Slot {
+    const slot = new Slot((slot, reply) => this.#onReply(slot, reply));
+    this.#slots.push(slot);
+    return slot;
+  }
+
+  #remove(slot: Slot, reason: string): void {
+    const at = this.#slots.indexOf(slot);
+    if (at >= 0) this.#slots.splice(at, 1);
+    slot.end(reason);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (this.#queue.length) {
+      const slot = this.#slots.find((slot) => !slot.job) ?? (this.#slots.length < this.#most ? this.#add() : null);
+      if (!slot) return;
+      const job = this.#queue.shift() as Job;
+      slot.job = job;
+      slot.send({ type: 'open', capture: job.capture, blob: job.blob, name: job.name });
+    }
+  }
+
+  #onReply(slot: Slot, reply: Reply): void {
+    switch (reply.type) {
+      case 'progress':
+        if (slot.job?.capture === reply.capture) slot.job.progress(reply.doneBytes);
+        return;
+      case 'opened':
+      case 'refused': {
+        const job = slot.job;
+        if (job?.capture !== reply.capture) return;
+        slot.job = null;
+        if (reply.type === 'opened') job.opened(reply.report, slot);
+        else job.failed(reply.message);
+        this.#pump();
+        return;
+      }
+      case 'answer':
+      case 'no-answer': {
+        const waiting = slot.waiting.get(reply.id);
+        slot.waiting.delete(reply.id);
+        if (reply.type === 'answer') waiting?.resolve(reply.value);
+        else waiting?.reject(new Error(reply.message));
+        return;
+      }
+      case 'fault': {
+        const job = slot.job;
+        const sentence = `${FAULT}: ${reply.message}`;
+        this.#remove(slot, sentence);
+        job?.failed(`${sentence}. The other files are not affected; please report this one.`);
+        return;
+      }
+    }
+  }
+}
+
+/** A capture, wherever its index lies. */
+class Held implements Capture {
+  slot: Slot | null = null;
+  #again: Promise<Slot> | null = null;
+  #closed = false;
+
+  constructor(
+    readonly pool: Pool,
+    readonly id: number,
+    readonly input: Input,
+    readonly report: Report,
+  ) {}
+
+  get name(): string {
+    return this.input.name;
+  }
+
+  get path(): string {
+    return this.input.path;
+  }
+
+  module(name: string) {
+    return this.#ask({ about: 'report', module: name });
+  }
+
+  planAt(event: number, module?: string) {
+    return this.#ask({ about: 'planAt', event, ...(module === undefined ? {} : { module }) });
+  }
+
+  liveAt(allocator: string, picoseconds: number) {
+    return this.#ask({ about: 'liveAt', allocator, picoseconds });
+  }
+
+  whatIf(fixes: readonly string[], module?: string) {
+    return this.#ask({ about: 'whatIf', fixes, ...(module === undefined ? {} : { module }) });
+  }
+
+  text(kind: Questions['text']['ask']['kind'], module?: string) {
+    return this.#ask({ about: 'text', kind, ...(module === undefined ? {} : { module }) });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.pool.stop(new Set([this.id]));
+    this.slot?.send({ type: 'close', capture: this.id });
+    this.slot?.captures.delete(this);
+    this.slot = null;
+  }
+
+  holdIn(slot: Slot): void {
+    this.slot = slot;
+    slot.captures.add(this);
+  }
+
+  async #ask<K extends keyof Questions>(
+    question: { about: K } & Questions[K]['ask'],
+  ): Promise<Questions[K]['answer']> {
+    if (this.#closed) throw new Error(CLOSED);
+    const slot = this.slot ?? (await this.#openAgain());
+    return this.pool.ask(slot, { capture: this.id, question } as never) as Promise<Questions[K]['answer']>;
+  }
+
+  #openAgain(): Promise<Slot> {
+    this.#again ??= new Promise<Slot>((resolve, reject) => {
+      const job: Job = {
+        capture: this.id,
+        blob: this.input.blob,
+        name: this.input.name,
+        progress: () => {},
+        opened: (_, slot) => {
+          this.holdIn(slot);
+          resolve(slot);
+        },
+        failed: (message) => reject(new Error(message)),
+      };
+      this.pool.read(job, true);
+    }).finally(() => {
+      this.#again = null;
+    });
+    return this.#again;
+  }
+}
+
+class Entry implements Item {
+  readonly id: number;
+  readonly name: string;
+  readonly path: string;
+  readonly sizeBytes: number;
+  state: ItemState = 'waiting';
+  doneBytes = 0;
+  error: string | null = null;
+  capture: Capture | null = null;
+
+  constructor(id: number, readonly input: Input) {
+    this.id = id;
+    this.name = input.name;
+    this.path = input.path;
+    this.sizeBytes = input.blob.size;
+  }
+}
+
+class Reading implements Opening {
+  readonly items: Entry[];
+  readonly settled: Promise<void>;
+  #settle!: () => void;
+  #open: number;
+  #replaced = false;
+
+  constructor(
+    readonly pool: Pool,
+    inputs: readonly Input[],
+    readonly events: OpenEvents,
+  ) {
+    this.items = inputs.map((input) => new Entry(pool.nextId(), input));
+    this.#open = this.items.length;
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    for (const item of this.items) pool.read(this.#job(item));
+    if (this.#open === 0) queueMicrotask(() => this.#finish());
+  }
+
+  cancel(): void {
+    const going = this.items.filter((item) => item.state === 'waiting' || item.state === 'reading');
+    this.pool.stop(new Set(going.map((item) => item.id)));
+    for (const item of going) this.#end(item, 'cancelled');
+  }
+
+  /** Cancels in silence: a newer opening has the page. */
+  replace(): void {
+    this.#replaced = true;
+    this.cancel();
+  }
+
+  #job(item: Entry): Job {
+    const going = () => item.state === 'waiting' || item.state === 'reading';
+    return {
+      capture: item.id,
+      blob: item.input.blob,
+      name: item.input.name,
+      progress: (doneBytes) => {
+        if (!going()) return;
+        item.state = 'reading';
+        item.doneBytes = Math.max(item.doneBytes, doneBytes);
+        this.#tell(item);
+      },
+      opened: (report, slot) => {
+        const held = new Held(this.pool, item.id, item.input, report);
+        held.holdIn(slot);
+        if (!going()) return held.close();
+        item.capture = held;
+        item.doneBytes = item.sizeBytes;
+        this.#end(item, 'done');
+      },
+      failed: (message) => {
+        if (!going()) return;
+        item.error = message;
+        this.#end(item, 'error');
+      },
+    };
+  }
+
+  #end(item: Entry, state: ItemState): void {
+    item.state = state;
+    this.#open--;
+    this.#tell(item);
+    if (this.#open === 0) this.#finish();
+  }
+
+  #finish(): void {
+    this.#settle();
+    if (!this.#replaced) this.events.settled?.(this.items);
+  }
+
+  #tell(item: Entry): void {
+    if (!this.#replaced) this.events.item?.(item);
+  }
+}

@@ -1,0 +1,40 @@
+/** What the pool and a worker say to each other. */
+
+import type { LiveMoment, PlanMoment, Report, WhatIf } from '../generated/report';
+import type { Sample, SelfTestCheck, TextKind } from '../client';
+
+/** A question about a capture that the worker has open. */
+export interface Questions {
+  report: { ask: { module?: string }; answer: Report };
+  planAt: { ask: { event: number; module?: string }; answer: PlanMoment };
+  liveAt: { ask: { allocator: string; picoseconds: number }; answer: LiveMoment };
+  whatIf: { ask: { fixes: readonly string[]; module?: string }; answer: WhatIf };
+  text: { ask: { kind: TextKind; module?: string }; answer: string };
+}
+
+/** A question that needs no capture. */
+export interface GeneralQuestions {
+  samples: { ask: Record<never, never>; answer: Sample[] };
+  sample: { ask: { id: string }; answer: Uint8Array<ArrayBuffer> };
+  selfTest: { ask: Record<never, never>; answer: SelfTestCheck[] };
+}
+
+type Asked<Q> = { [K in keyof Q]: { about: K } & (Q[K] extends { ask: infer A } ? A : never) }[keyof Q];
+
+/** To the worker. */
+export type Request =
+  | { type: 'start'; engine: WebAssembly.Module }
+  | { type: 'open'; capture: number; blob: Blob; name: string }
+  | { type: 'close'; capture: number }
+  | { type: 'ask'; id: number; capture: number; question: Asked<Questions> }
+  | { type: 'ask'; id: number; capture: null; question: Asked<GeneralQuestions> };
+
+/** From the worker. */
+export type Reply =
+  | { type: 'progress'; capture: number; doneBytes: number }
+  | { type: 'opened'; capture: number; report: Report }
+  | { type: 'refused'; capture: number; message: string }
+  | { type: 'answer'; id: number; value: unknown }
+  | { type: 'no-answer'; id: number; message: string }
+  /** The engine stopped at a fault of its own: nothing in this worker can be used any more. */
+  | { type: 'fault'; message: string };

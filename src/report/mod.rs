@@ -2,6 +2,9 @@
 
 mod answers;
 mod model;
+pub mod plain;
+mod text;
 
 pub use answers::*;
 pub use model::*;
+pub use text::text;

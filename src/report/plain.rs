@@ -1,0 +1,60 @@
+//! Names from a capture as harmless text.
+
+use std::borrow::Cow;
+
+/// Replaces what could move a terminal's cursor, reorder a line or hide text: control characters (escape sequences
+/// start with one), bidirectional controls and invisible separators become `\u{…}`. Other text stays as it is.
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if hidden(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// [`plain`], and the middle cut out where the text is longer than `most` characters: both ends of a name stack or a
+/// path say more than its middle.
+#[must_use]
+pub fn short(text: &str, most: usize) -> String {
+    let text = plain(text);
+    let len = text.chars().count();
+    if len <= most {
+        return text.into_owned();
+    }
+    let tail = most.saturating_sub(1) * 2 / 3;
+    let head = most.saturating_sub(1 + tail);
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(len - tail).collect();
+    format!("{start}…{end}")
+}
+
+fn hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_reaches_the_terminal_but_text() {
+        assert_eq!(plain("jit_f\u{1b}[31m\u{202e}x\0"), "jit_f\\u{1b}[31m\\u{202e}x\\u{0}");
+        assert_eq!(plain("größe <b>"), "größe <b>");
+    }
+
+    #[test]
+    fn long_names_lose_their_middle() {
+        assert_eq!(short("abcdefghij", 10), "abcdefghij");
+        assert_eq!(short("abcdefghijk", 7), "ab…hijk");
+        assert_eq!(short(&"é".repeat(100), 7).chars().count(), 7);
+    }
+}

@@ -1,0 +1,184 @@
+//! The run as text.
+
+use super::super::model::{AllocatorKind, Execution, Outcome, Report, RetryOutcome};
+use super::super::plain::short;
+use super::{Page, or_unknown, percent, tag};
+use crate::units::Bytes;
+use std::fmt::Write;
+
+/// Executions shown; the first, the last and those that failed say most.
+const MOST_EXECUTIONS: usize = 16;
+
+pub(super) fn allocators(out: &mut Page, report: &Report) {
+    if report.allocators.is_empty() {
+        return;
+    }
+    out.title("Allocators", "[measured]");
+    out.line(&format!(
+        "  {:<28} {:>12} {:>12} {:>12} {:>12} {:>8}",
+        "", "capacity", "start", "peak", "end", "events"
+    ));
+    for a in &report.allocators {
+        out.line(&format!(
+            "  {:<28} {:>12} {:>12} {:>12} {:>12} {:>8}",
+            short(&a.name, 28),
+            or_unknown(a.capacity_bytes),
+            or_unknown(a.in_use_start_bytes),
+            or_unknown(a.peak_bytes),
+            or_unknown(a.in_use_end_bytes),
+            a.events,
+        ));
+        let mut facts = Vec::new();
+        match a.kind {
+            AllocatorKind::Device => {}
+            AllocatorKind::Host => facts.push("host memory, apart from the device's".to_owned()),
+            AllocatorKind::Collective => facts.push("memory of collectives, apart".to_owned()),
+        }
+        if let Some(share) = a.card_share {
+            facts.push(format!("{} of the card", percent(share)));
+        }
+        if let (Some(free), AllocatorKind::Device) = (a.free_at_peak_bytes, a.kind) {
+            let largest = a
+                .largest_free_at_peak_bytes
+                .map(|l| format!(", largest chunk about {l}"))
+                .unwrap_or_default();
+            facts.push(format!("{free} free at the peak{largest}"));
+        }
+        if let Some(before) = a.before_capture_at_peak_bytes.filter(|b| *b > Bytes::ZERO) {
+            facts.push(format!("{before} of the peak from before the capture"));
+        }
+        if a.pool_growths > 0 {
+            facts.push(format!("the pool grew {} times", a.pool_growths));
+        }
+        if a.chain_breaks > 0 {
+            facts.push(format!("events are missing at {} places", a.chain_breaks));
+        }
+        if !facts.is_empty() {
+            out.wrapped("    ", &facts.join("; "));
+        }
+    }
+    // The peak of the fullest device is what people ask about.
+    let fullest = report
+        .allocators
+        .iter()
+        .filter(|a| a.kind == AllocatorKind::Device && !a.live_at_peak.is_empty())
+        .max_by_key(|a| a.peak_bytes);
+    if let Some(a) = fullest {
+        let at = a.peak_at_ps.map(|t| format!(" at {t}")).unwrap_or_default();
+        let times =
+            if a.peak_times > 1 { format!(", reached {} times", a.peak_times) } else { String::new() };
+        out.title(&format!("Live at the peak of {}{at}{times}", short(&a.name, 40)), "[measured]");
+        for array in &a.live_at_peak {
+            out.line(&format!("  {:>12}  {}", array.allocated_bytes.to_string(), short(&array.origin, 82)));
+        }
+        if let Some(cut) = report.omitted.live_at_peak.get(&a.name) {
+            out.omitted(*cut, "arrays");
+        }
+    }
+}
+
+pub(super) fn executions(out: &mut Page, report: &Report) {
+    if report.executions.is_empty() {
+        return;
+    }
+    out.title(&format!("Executions: {}", report.executions.len()), "[measured]");
+    out.line(&format!(
+        "  {:<34} {:>4} {:>3} {:>11} {:>10} {:>12} {:>8}  outcome",
+        "", "#", "dev", "start", "took", "in use", "kernels"
+    ));
+    let all = &report.executions;
+    let shown: Vec<&Execution> = if all.len() <= MOST_EXECUTIONS {
+        all.iter().collect()
+    } else {
+        let half = MOST_EXECUTIONS / 2;
+        let failed = all[half..all.len() - half].iter().filter(|e| e.outcome == Outcome::Failed).take(half);
+        all[..half].iter().chain(failed).chain(&all[all.len() - half..]).collect()
+    };
+    for e in &shown {
+        out.line(&format!(
+            "  {:<34} {:>4} {:>3} {:>11} {:>10} {:>12} {:>8}  {}",
+            e.module.as_deref().map_or_else(|| "unknown".into(), |m| short(m, 34)),
+            e.number,
+            e.device.map_or_else(|| "?".into(), |d| d.to_string()),
+            e.start_ps.to_string(),
+            e.duration_ps.to_string(),
+            or_unknown(e.in_use_start_bytes),
+            e.kernels.map_or_else(|| "?".into(), |k| k.to_string()),
+            match e.outcome {
+                Outcome::Ran => "ran",
+                Outcome::Failed => "FAILED",
+                Outcome::Unknown => "unknown",
+            }
+        ));
+    }
+    if shown.len() < all.len() {
+        out.line(&format!("  … {} more (all of them are in the JSON)", all.len() - shown.len()));
+    }
+}
+
+pub(super) fn retries(out: &mut Page, report: &Report) {
+    if report.retries.is_empty() {
+        return;
+    }
+    out.title("Waits for memory", "");
+    for r in &report.retries {
+        let mut line = format!(
+            "{} at {}: {}",
+            r.duration_ps,
+            r.at_ps,
+            if r.outcome == RetryOutcome::Failed { "FAILED" } else { "rescued" }
+        );
+        if let Some(name) = &r.allocator {
+            let _ = write!(line, ", {}", short(name, 30));
+        }
+        if let Some(e) = r.execution.and_then(|i| report.executions.get(usize::try_from(i).ok()?)) {
+            let _ = write!(
+                line,
+                ", {} execution {}",
+                e.module.as_deref().map_or_else(|| "unknown".into(), |m| short(m, 40)),
+                e.number
+            );
+        }
+        if let Some(m) = &r.missing {
+            let _ = write!(
+                line,
+                "; waited for {} ({}), {} of {} obtained before",
+                m.bytes,
+                short(&m.what, 60),
+                m.obtained,
+                m.planned
+            );
+        }
+        if let Some(free) = r.free_bytes {
+            let _ = write!(line, "; {free} were free");
+        }
+        if let Some(largest) = r.largest_free_bytes {
+            let _ = write!(line, ", the largest chunk about {largest}");
+        }
+        out.wrapped("  ", &format!("{line} {}", tag(r.evidence)));
+    }
+}
+
+pub(super) fn live(out: &mut Page, report: &Report) {
+    if report.live_at_last_start.is_empty() {
+        return;
+    }
+    out.title("Live when the last execution started", "[measured]");
+    for g in &report.live_at_last_start {
+        let count = g.count.map(|n| format!("×{n}")).unwrap_or_default();
+        let frame = g.frame.as_deref().map(|f| format!("  in {}", short(f, 40))).unwrap_or_default();
+        out.line(&format!("  {:>12} {count:<6} {}{frame}", g.bytes.to_string(), short(&g.origin, 60)));
+    }
+    out.omitted(report.omitted.live_at_last_start, "groups");
+}
+
+pub(super) fn between(out: &mut Page, report: &Report) {
+    if report.between_executions.is_empty() {
+        return;
+    }
+    out.title("Host events between the last two executions", "[measured]");
+    for e in &report.between_executions {
+        out.line(&format!("  {:>10} ×{:<5} {}", e.duration_ps.to_string(), e.count, short(&e.name, 78)));
+    }
+    out.omitted(report.omitted.between_executions, "names");
+}

@@ -14,6 +14,8 @@ pub mod evidence;
 #[forbid(unsafe_code)]
 pub mod report;
 #[forbid(unsafe_code)]
+pub mod synth;
+#[forbid(unsafe_code)]
 pub mod terms;
 #[forbid(unsafe_code)]
 pub mod units;

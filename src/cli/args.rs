@@ -1,0 +1,120 @@
+//! The arguments. Completions and the manual page are made from them too.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// Says why a JAX program ran out of accelerator memory, from its profiler capture.
+///
+/// Reads the profiler's `<host>.xplane.pb` (also in .gz, .zip, .tar.gz and folders), an HloProto dump, XLA's text
+/// dumps, the text of the failure, or a device memory profile. Nothing leaves this machine, nothing is written beside
+/// a capture.
+#[derive(Debug, Parser)]
+#[command(name = "oomscope", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(after_help = "Exit status: 0 read, 1 something could not be read, 2 wrong usage, 3 --fail-on was met.")]
+pub struct Cli {
+    /// What to do besides reading captures.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// What to read and show.
+    #[command(flatten)]
+    pub read: Read,
+}
+
+/// What to read and how to show it.
+#[derive(Debug, Args)]
+pub struct Read {
+    /// Captures, or folders that hold some (the run folder that JAX wrote, or any folder above it).
+    #[arg(value_name = "CAPTURE", value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
+    /// The module to analyse, `jit_step(123)` or `jit_step`, instead of the one that failed or needs most.
+    #[arg(long, short, value_name = "MODULE")]
+    pub module: Option<String>,
+    /// How many rows a list shows at most (0: all).
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    pub top: usize,
+    /// Write the report as JSON to a file, or to standard output with `-`; several captures give an array.
+    #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// How to show the report.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// The text of the failure (a file, or `-` for standard input): shown alone, or matched with the capture.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub error: Option<PathBuf>,
+    /// A device memory profile of the same process (`memory.prof`), to name arrays from before the capture.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub memory_profile: Option<PathBuf>,
+    /// Fixes to combine, as the findings name them: `donate,remat,batch/2`.
+    #[arg(long, value_name = "FIXES", value_delimiter = ',')]
+    pub what_if: Vec<String>,
+    /// Show only the verdict, one line a capture.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Exit with status 3 where a finding is at least this grave.
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub fail_on: Option<FailOn>,
+    /// Check the analysis on the captures that are built in, one for each finding.
+    #[arg(long)]
+    pub self_test: bool,
+}
+
+/// How a report is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a terminal.
+    Text,
+    /// For an issue tracker.
+    Markdown,
+}
+
+/// The least severity that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Errors.
+    Error,
+    /// Errors and warnings.
+    Warning,
+}
+
+/// Commands besides reading.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Merge the JSON reports of many hosts into one summary.
+    Merge {
+        /// Reports that `--json` wrote.
+        #[arg(required = true, value_name = "REPORT", value_hint = ValueHint::FilePath)]
+        reports: Vec<PathBuf>,
+        /// Write the summary as JSON to a file, or to standard output with `-`.
+        #[arg(long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+        json: Option<PathBuf>,
+        /// Exit with status 3 where a finding is at least this grave.
+        #[arg(long, value_enum, value_name = "SEVERITY")]
+        fail_on: Option<FailOn>,
+    },
+    /// Write the completions of a shell to standard output.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page to standard output.
+    Man,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_list_of_fixes_is_split_at_commas() {
+        let cli = Cli::parse_from(["oomscope", "a.xplane.pb", "--what-if", "donate,batch/2", "--json", "-"]);
+        assert_eq!(cli.read.what_if, ["donate", "batch/2"]);
+        assert_eq!(cli.read.json, Some(PathBuf::from("-")));
+        assert_eq!(cli.read.top, 25);
+    }
+}

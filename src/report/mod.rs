@@ -3,8 +3,10 @@
 mod answers;
 mod model;
 pub mod plain;
+mod summary;
 mod text;
 
 pub use answers::*;
 pub use model::*;
-pub use text::text;
+pub use summary::*;
+pub use text::{status_words, summary_text, text};

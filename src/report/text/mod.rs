@@ -3,8 +3,11 @@
 mod findings;
 mod plan;
 mod run;
+mod summary;
 
-use super::model::{Backend, Report, SourceKind, VerdictStatus};
+pub use summary::{status_words, summary_text};
+
+use super::model::{Backend, Report, SourceKind};
 use super::plain::{plain, short};
 use crate::units::{Bytes, Evidence};
 use std::fmt::Write;
@@ -81,15 +84,9 @@ fn head(out: &mut Page, report: &Report) {
 }
 
 fn verdict(out: &mut Page, report: &Report) {
-    let label = match report.verdict.status {
-        VerdictStatus::OutOfMemory => "OUT OF MEMORY",
-        VerdictStatus::AtRisk => "AT RISK",
-        VerdictStatus::Fits => "FITS",
-        VerdictStatus::CannotTell => "CANNOT TELL",
-    };
     out.gap();
     out.wrapped(
-        &format!("{label}: "),
+        &format!("{}: ", status_words(report.verdict.status)),
         &format!("{} {}", report.verdict.sentence, tag(report.verdict.evidence)),
     );
 }

@@ -1,0 +1,171 @@
+//! The reports of many hosts as one: per device, never as a sum, the odd one out first.
+
+use super::model::{AllocatorKind, Report, Severity, Verdict, VerdictStatus};
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Many reports in one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// `oomscope-summary/1`.
+    pub schema: String,
+    /// How many captures went in.
+    pub captures: u64,
+    /// Every device of every host: those that differ from their peers first, then by peak.
+    pub devices: Vec<DeviceRow>,
+    /// The captures by how they ended, gravest first.
+    pub verdicts: Vec<CaptureRow>,
+    /// Findings over all captures, gravest first.
+    pub findings: Vec<FindingRow>,
+}
+
+/// One capture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaptureRow {
+    /// The file.
+    pub file: String,
+    /// The host.
+    pub host: Option<String>,
+    /// The module analysed.
+    pub module: Option<String>,
+    /// What its plan needs.
+    pub need_bytes: Option<Bytes>,
+    /// The capture's verdict.
+    pub verdict: Verdict,
+}
+
+/// One device of one host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceRow {
+    /// The file.
+    pub file: String,
+    /// The host.
+    pub host: Option<String>,
+    /// The device's allocator.
+    pub allocator: String,
+    /// Its capacity.
+    pub capacity_bytes: Option<Bytes>,
+    /// The most in use.
+    pub peak_bytes: Option<Bytes>,
+    /// In use before the first event.
+    pub in_use_start_bytes: Option<Bytes>,
+    /// Peak − the median of the peaks of all devices; null where either is unknown or it is alone.
+    pub over_median_bytes: Option<i64>,
+    /// Whether that is more than a hundredth of the capacity.
+    pub differs: bool,
+}
+
+/// One finding over all captures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FindingRow {
+    /// Its id.
+    pub id: String,
+    /// The gravest it was.
+    pub severity: Severity,
+    /// In how many captures.
+    pub captures: u64,
+    /// The sentence of the capture where it was gravest (the first of them).
+    pub example: String,
+    /// That capture's file.
+    pub file: String,
+}
+
+/// Merges reports. The order of the reports does not matter.
+#[must_use]
+pub fn summarize(reports: &[Report]) -> Summary {
+    let mut reports: Vec<&Report> = reports.iter().collect();
+    reports.sort_by(|a, b| (&a.source.host, &a.source.file).cmp(&(&b.source.host, &b.source.file)));
+    let mut verdicts: Vec<CaptureRow> = reports
+        .iter()
+        .map(|r| CaptureRow {
+            file: r.source.file.clone(),
+            host: r.source.host.clone(),
+            module: r.module.clone(),
+            need_bytes: need(r),
+            verdict: r.verdict.clone(),
+        })
+        .collect();
+    verdicts.sort_by_key(|row| gravity(row.verdict.status));
+    Summary {
+        schema: "oomscope-summary/1".into(),
+        captures: reports.len() as u64,
+        devices: devices(&reports),
+        verdicts,
+        findings: findings(&reports),
+    }
+}
+
+/// What the plan of the module analysed needs of the device's memory.
+fn need(report: &Report) -> Option<Bytes> {
+    let module = report.modules.iter().find(|m| Some(&m.name) == report.module.as_ref())?;
+    module.spaces.iter().find(|s| s.space == 0).map(|s| s.need_bytes)
+}
+
+fn gravity(status: VerdictStatus) -> u8 {
+    match status {
+        VerdictStatus::OutOfMemory => 0,
+        VerdictStatus::AtRisk => 1,
+        VerdictStatus::CannotTell => 2,
+        VerdictStatus::Fits => 3,
+    }
+}
+
+fn devices(reports: &[&Report]) -> Vec<DeviceRow> {
+    let mut rows: Vec<DeviceRow> = Vec::new();
+    for r in reports {
+        for a in r.allocators.iter().filter(|a| a.kind == AllocatorKind::Device) {
+            rows.push(DeviceRow {
+                file: r.source.file.clone(),
+                host: r.source.host.clone(),
+                allocator: a.name.clone(),
+                capacity_bytes: a.capacity_bytes,
+                peak_bytes: a.peak_bytes,
+                in_use_start_bytes: a.in_use_start_bytes,
+                over_median_bytes: None,
+                differs: false,
+            });
+        }
+    }
+    let mut peaks: Vec<u64> = rows.iter().filter_map(|r| r.peak_bytes.map(|b| b.0)).collect();
+    peaks.sort_unstable();
+    if peaks.len() > 1
+        && let Some(&median) = peaks.get((peaks.len() - 1) / 2)
+    {
+        for row in &mut rows {
+            let Some(peak) = row.peak_bytes else { continue };
+            let over = i64::try_from(i128::from(peak.0) - i128::from(median)).unwrap_or(i64::MAX);
+            row.over_median_bytes = Some(over);
+            row.differs = row.capacity_bytes.is_some_and(|c| over.unsigned_abs() > c.0 / 100);
+        }
+    }
+    rows.sort_by_key(|r| (!r.differs, std::cmp::Reverse(r.peak_bytes)));
+    rows
+}
+
+fn findings(reports: &[&Report]) -> Vec<FindingRow> {
+    let mut rows: BTreeMap<&str, FindingRow> = BTreeMap::new();
+    for r in reports {
+        for f in &r.findings {
+            let row = rows.entry(&f.id).or_insert_with(|| FindingRow {
+                id: f.id.clone(),
+                severity: f.severity,
+                captures: 0,
+                example: f.sentence.clone(),
+                file: r.source.file.clone(),
+            });
+            row.captures += 1;
+            if f.severity < row.severity {
+                row.severity = f.severity;
+                row.example.clone_from(&f.sentence);
+                row.file.clone_from(&r.source.file);
+            }
+        }
+    }
+    let mut rows: Vec<FindingRow> = rows.into_values().collect();
+    rows.sort_by(|a, b| {
+        (a.severity, std::cmp::Reverse(a.captures)).cmp(&(b.severity, std::cmp::Reverse(b.captures)))
+    });
+    rows
+}

@@ -1,12 +1,16 @@
 //! The report: data, and the texts made from it.
 
 mod answers;
+mod json;
+mod markdown;
 mod model;
 pub mod plain;
 mod summary;
 mod text;
 
 pub use answers::*;
+pub use json::to_json;
+pub use markdown::markdown;
 pub use model::*;
 pub use summary::*;
-pub use text::{status_words, summary_text, text};
+pub use text::{status_words, summary_text, text, what_if_text};

@@ -1,5 +1,6 @@
 //! The findings as text.
 
+use super::super::answers::WhatIf;
 use super::super::model::{Fits, Report, Severity};
 use super::{Page, tag};
 
@@ -46,4 +47,25 @@ pub(super) fn findings(out: &mut Page, report: &Report) {
             }
         }
     }
+}
+
+/// The answer to `--what-if` as text.
+#[must_use]
+pub fn what_if_text(answer: &WhatIf) -> String {
+    let mut out = Page::default();
+    out.title(&format!("What if: {}", answer.fixes.join(", ")), "[inferred]");
+    let (least, most) = (answer.need_after_least_bytes, answer.need_after_most_bytes);
+    let after = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let mut line = format!("need {} → {after}", answer.need_bytes);
+    for (what, fits) in [("pool", answer.fits_pool), ("card", answer.fits_card)] {
+        match fits {
+            Some(Fits::Yes) => line.push_str(&format!("; fits the {what}")),
+            Some(Fits::No) => line.push_str(&format!("; does not fit the {what}")),
+            Some(Fits::Maybe) => line.push_str(&format!("; may fit the {what}")),
+            None => {}
+        }
+    }
+    out.wrapped("  ", &line);
+    out.wrapped("  ", &answer.how);
+    out.text
 }

@@ -5,6 +5,7 @@ mod plan;
 mod run;
 mod summary;
 
+pub use findings::what_if_text;
 pub use summary::{status_words, summary_text};
 
 use super::model::{Backend, Report, SourceKind};

@@ -1,0 +1,228 @@
+//! Reading captures from the disk and showing their reports.
+
+use super::args::{Format, Read};
+use super::files::{FileSource, captures_in};
+use super::{FOUND, READ, UNREADABLE, fails, print, usage, write_to};
+use crate::analysis::{self, Options, Session};
+use crate::report::{Report, markdown, plain, status_words, summarize, summary_text, text, to_json};
+use rayon::prelude::*;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Largest text of a failure read, in bytes.
+const LARGEST_TEXT: u64 = 64 << 20;
+
+/// What was asked for beside the captures.
+struct Companions {
+    error_text: Option<String>,
+    memory_profile: Option<Vec<u8>>,
+}
+
+/// One capture's report, or why there is none.
+type Outcome = (String, Result<Shown, String>);
+
+/// What is shown of a capture.
+struct Shown {
+    report: Report,
+    what_if: Option<String>,
+}
+
+pub(super) fn read(args: &Read) -> std::io::Result<u8> {
+    if args.self_test {
+        return self_test();
+    }
+    if args.paths.is_empty() && args.error.is_none() && args.memory_profile.is_none() {
+        usage("name a capture or a folder that holds some, or see --help");
+    }
+    let companions = match companions(args) {
+        Ok(c) => c,
+        Err(e) => {
+            eprintln!("oomscope: {e}");
+            return Ok(UNREADABLE);
+        }
+    };
+    let (files, mut outcomes) = list(&args.paths);
+    outcomes.extend(if files.is_empty() && args.paths.is_empty() {
+        alone(args, &companions)
+    } else {
+        let many: Vec<Vec<Outcome>> = files.par_iter().map(|path| one(path, args, &companions)).collect();
+        many.into_iter().flatten().collect()
+    });
+    show(args, outcomes)
+}
+
+/// The files to read, in the order given; what cannot be listed is an outcome of its own.
+fn list(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Outcome>) {
+    let mut files = Vec::new();
+    let mut failed = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        match captures_in(path) {
+            Ok(found) if found.captures.is_empty() => failed.push((
+                path.display().to_string(),
+                Err(format!(
+                    "no capture lies in this folder or below it ({} other files do). A capture is called \
+                     <host>.xplane.pb and lies in plugins/profile/<time>/ of the folder given to jax.profiler.trace",
+                    found.passed_over
+                )),
+            )),
+            Ok(found) => files.extend(found.captures),
+            Err(e) => failed.push((path.display().to_string(), Err(e.to_string()))),
+        }
+    }
+    (files, failed)
+}
+
+fn companions(args: &Read) -> Result<Companions, String> {
+    let error_text = match &args.error {
+        None => None,
+        Some(path) => {
+            let mut bytes = Vec::new();
+            let named = |e: std::io::Error| format!("{}: {e}", path.display());
+            if path.as_os_str() == "-" {
+                std::io::stdin().take(LARGEST_TEXT).read_to_end(&mut bytes).map_err(named)?;
+            } else {
+                std::fs::File::open(path).and_then(|f| f.take(LARGEST_TEXT).read_to_end(&mut bytes)).map_err(named)?;
+            }
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    };
+    let memory_profile = match &args.memory_profile {
+        None => None,
+        Some(path) => Some(std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?),
+    };
+    Ok(Companions { error_text, memory_profile })
+}
+
+/// Error text or a memory profile without a capture.
+fn alone(args: &Read, companions: &Companions) -> Vec<Outcome> {
+    let options = options(args);
+    let mut out = Vec::new();
+    if let (Some(text), Some(path)) = (&companions.error_text, &args.error) {
+        let name = if path.as_os_str() == "-" { "standard input".into() } else { file_name(path) };
+        let report = Session::of_error_text(text, &name).map(|mut s| s.report(&options));
+        out.push((name, report.map(|report| Shown { report, what_if: None }).map_err(|e| e.to_string())));
+    }
+    if let (Some(bytes), Some(path)) = (&companions.memory_profile, &args.memory_profile) {
+        let name = file_name(path);
+        let report = analysis::read(bytes.as_slice(), &name, |_| {}).map(|mut s| s.report(&options));
+        out.push((name, report.map(|report| Shown { report, what_if: None }).map_err(|e| e.to_string())));
+    }
+    out
+}
+
+fn one(path: &Path, args: &Read, companions: &Companions) -> Vec<Outcome> {
+    let name = path.display().to_string();
+    let source = match FileSource::open(path) {
+        Ok(source) => source,
+        Err(e) => return vec![(name, Err(e.to_string()))],
+    };
+    let mut outcomes = Vec::new();
+    analysis::each(source, &file_name(path), &mut |inner, session| {
+        let name = if inner == file_name(path) { name.clone() } else { format!("{name}: {inner}") };
+        outcomes.push((name, session.map_err(|e| e.to_string()).and_then(|s| shown(s, args, companions))));
+    });
+    outcomes
+}
+
+fn shown<S: crate::bytes::Source>(
+    mut session: Session<S>,
+    args: &Read,
+    companions: &Companions,
+) -> Result<Shown, String> {
+    if let Some(text) = &companions.error_text {
+        session.add_error_text(text);
+    }
+    if let Some(bytes) = &companions.memory_profile {
+        session.add_memory_profile(bytes).map_err(|e| e.to_string())?;
+    }
+    let options = options(args);
+    if let Some(module) = &options.module
+        && !session.has_module(module)
+    {
+        return Err(session.unknown_module(module));
+    }
+    let report = session.report(&options);
+    let what_if = if args.what_if.is_empty() {
+        None
+    } else {
+        Some(session.what_if(&args.what_if, &options).map(|w| crate::report::what_if_text(&w))?)
+    };
+    Ok(Shown { report, what_if })
+}
+
+fn options(args: &Read) -> Options {
+    Options { module: args.module.clone(), top: if args.top == 0 { usize::MAX } else { args.top } }
+}
+
+fn show(args: &Read, outcomes: Vec<Outcome>) -> std::io::Result<u8> {
+    let mut status = READ;
+    let mut out = String::new();
+    let json_on_stdout = args.json.as_deref().is_some_and(|p| p.as_os_str() == "-");
+    let mut reports = Vec::new();
+    for (name, outcome) in outcomes {
+        match outcome {
+            Err(why) => {
+                eprintln!("oomscope: {}: {}", plain::plain(&name), plain::plain(&why));
+                status = UNREADABLE;
+            }
+            Ok(shown) => {
+                let verdict = &shown.report.verdict;
+                if args.quiet {
+                    let (file, sentence) = (plain::plain(&name), plain::plain(&verdict.sentence));
+                    let _ = writeln!(out, "{file}: {}: {sentence}", status_words(verdict.status));
+                } else {
+                    if !out.is_empty() {
+                        out.push_str(&format!("\n{}\n\n", "─".repeat(100)));
+                    }
+                    out.push_str(&match args.format {
+                        Format::Text => text(&shown.report),
+                        Format::Markdown => markdown(&shown.report),
+                    });
+                }
+                if let Some(what_if) = &shown.what_if {
+                    out.push_str(what_if);
+                }
+                reports.push(shown.report);
+            }
+        }
+    }
+    if reports.len() > 1 && !args.quiet {
+        out.push_str(&format!("\n{}\n\n", "─".repeat(100)));
+        out.push_str(&summary_text(&summarize(&reports)));
+    }
+    if !json_on_stdout {
+        print(&out)?;
+    }
+    if let Some(path) = &args.json {
+        match reports.as_slice() {
+            [] => {}
+            [one] => write_to(path, &to_json(one))?,
+            many => write_to(path, &to_json(&many))?,
+        }
+    }
+    if status == READ && reports.iter().flat_map(|r| &r.findings).any(|f| fails(f.severity, args.fail_on)) {
+        status = FOUND;
+    }
+    Ok(status)
+}
+
+fn self_test() -> std::io::Result<u8> {
+    let checks = analysis::self_test();
+    let mut out = String::new();
+    for check in &checks {
+        let _ = writeln!(out, "{} {}: {}", if check.passed { "ok    " } else { "FAILED" }, check.name, check.detail);
+    }
+    let failed = checks.iter().filter(|c| !c.passed).count();
+    let _ = writeln!(out, "{} passed, {failed} failed", checks.len() - failed);
+    print(&out)?;
+    Ok(if failed == 0 { READ } else { UNREADABLE })
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
+}

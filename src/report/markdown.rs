@@ -1,0 +1,208 @@
+//! The report as Markdown, for an issue tracker.
+
+use super::model::{BufferKind, Finding, Fits, Report, Severity};
+use super::plain::short;
+use super::text::status_words;
+use crate::units::{Bytes, Evidence};
+use std::fmt::Write;
+
+/// Rows of each table: what people read in an issue.
+const MOST: usize = 10;
+
+/// The report as Markdown. Names from the capture are escaped: they are text, never markup.
+#[must_use]
+pub fn markdown(report: &Report) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "## {}: {}\n\n{} *({})*\n",
+        status_words(report.verdict.status),
+        report.module.as_deref().map_or_else(|| text(&report.source.file), code),
+        text(&report.verdict.sentence),
+        class(report.verdict.evidence),
+    );
+    findings(&mut out, report);
+    plan(&mut out, report);
+    run(&mut out, report);
+    if !report.warnings.is_empty() {
+        let _ = writeln!(out, "### Warnings\n");
+        for w in &report.warnings {
+            let _ = writeln!(out, "* {}", text(&w.message));
+        }
+        out.push('\n');
+    }
+    if !report.limits.is_empty() {
+        let _ = writeln!(out, "<details><summary>What this cannot tell</summary>\n");
+        for l in &report.limits {
+            let _ = writeln!(out, "* {}", text(&l.sentence));
+        }
+        let _ = writeln!(out, "\n</details>\n");
+    }
+    let _ = writeln!(
+        out,
+        "*{} {}, {} ({}). Every number is measured (an event said it), read (XLA's plan said it) or inferred.*",
+        report.tool.name,
+        report.tool.version,
+        code(&report.source.file),
+        report.source.size_bytes
+    );
+    out
+}
+
+fn findings(out: &mut String, report: &Report) {
+    for f in &report.findings {
+        let _ = writeln!(out, "### {} {}\n", severity(f.severity), text(&f.title));
+        let _ = writeln!(out, "{} *({})*\n", text(&f.sentence), class(f.evidence));
+        if !f.cause.is_empty() {
+            let _ = writeln!(out, "{}\n", text(&f.cause));
+        }
+        fixes(out, f);
+    }
+}
+
+fn fixes(out: &mut String, f: &Finding) {
+    if f.fixes.is_empty() {
+        return;
+    }
+    out.push_str("| fix | cost | need after | fits |\n|---|---|---|---|\n");
+    for fix in &f.fixes {
+        let need = match (fix.need_after_least_bytes, fix.need_after_most_bytes) {
+            (Some(a), Some(b)) if a == b => a.to_string(),
+            (Some(a), Some(b)) => format!("{a} to {b}"),
+            _ => String::new(),
+        };
+        let fits = match fix.fits_after {
+            Some(Fits::Yes) => "yes",
+            Some(Fits::No) => "no",
+            Some(Fits::Maybe) => "maybe",
+            None => "",
+        };
+        let _ = writeln!(out, "| {} | {} | {need} | {fits} |", text(&fix.text), text(&fix.cost));
+    }
+    out.push('\n');
+    for code in f.fixes.iter().filter_map(|fix| fix.code.as_deref()) {
+        let _ = writeln!(out, "```python\n{}\n```\n", code.replace("```", "` ` `"));
+    }
+}
+
+fn plan(out: &mut String, report: &Report) {
+    let Some(module) = report.modules.iter().find(|m| Some(&m.name) == report.module.as_ref()) else {
+        return;
+    };
+    let Some(space) = module.spaces.iter().find(|s| s.space == 0) else { return };
+    let _ = writeln!(out, "### Plan of {} *(read)*\n", code(&module.name));
+    out.push_str(
+        "| parameters | of them donated | outputs | temp | constants | need |\n|---|---|---|---|---|---|\n",
+    );
+    let cells = [
+        space.parameters_bytes,
+        space.donated_bytes,
+        space.outputs_bytes,
+        space.temp_bytes,
+        space.constants_bytes,
+        space.need_bytes,
+    ];
+    let _ = writeln!(out, "|{}\n", cells.iter().map(|b| format!(" {b} |")).collect::<String>());
+    let Some(peak) = report.plan.as_ref().and_then(|p| p.peak.as_ref()) else { return };
+    let shares: Vec<String> =
+        peak.roles.iter().map(|r| format!("{} {:.0} %", r.role.key(), r.share * 100.0)).collect();
+    let _ = writeln!(out, "Heap peak {}: {}.\n", peak.bytes, shares.join(", "));
+    out.push_str("| bytes | shape | role | instruction | where |\n|---|---|---|---|---|\n");
+    for b in peak.buffers.iter().filter(|b| b.kind == BufferKind::Temp).take(MOST) {
+        let place = b.source.as_ref().map_or_else(String::new, |s| {
+            let file = s.file.rsplit('/').next().unwrap_or(&s.file);
+            code(&s.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")))
+        });
+        let count = if b.count > 1 { format!(" ×{}", b.count) } else { String::new() };
+        let _ = writeln!(
+            out,
+            "| {}{count} | {} | {} | {} | {place} |",
+            b.bytes,
+            code(&b.shape),
+            b.role.key(),
+            code(&b.instruction)
+        );
+    }
+    out.push('\n');
+}
+
+fn run(out: &mut String, report: &Report) {
+    if !report.allocators.is_empty() {
+        out.push_str(
+            "### Allocators *(measured)*\n\n| | capacity | start | peak | end |\n|---|---|---|---|---|\n",
+        );
+        for a in report.allocators.iter().take(MOST) {
+            let cells = [a.capacity_bytes, a.in_use_start_bytes, a.peak_bytes, a.in_use_end_bytes];
+            let _ = writeln!(
+                out,
+                "| {} |{}",
+                code(&a.name),
+                cells.iter().map(|b| format!(" {} |", unknown(*b))).collect::<String>()
+            );
+        }
+        out.push('\n');
+    }
+    if !report.live_at_last_start.is_empty() {
+        out.push_str("### Live when the last execution started *(measured)*\n\n| bytes | arrays | origin |\n|---|---|---|\n");
+        for g in report.live_at_last_start.iter().take(MOST) {
+            let count = g.count.map_or_else(String::new, |n| n.to_string());
+            let _ = writeln!(out, "| {} | {count} | {} |", g.bytes, text(&short(&g.origin, 120)));
+        }
+        out.push('\n');
+    }
+}
+
+fn unknown(bytes: Option<Bytes>) -> String {
+    bytes.map_or_else(|| "unknown".into(), |b| b.to_string())
+}
+
+fn class(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Measured => "measured",
+        Evidence::Read => "read",
+        Evidence::Inferred => "inferred",
+    }
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "Error:",
+        Severity::Warning => "Warning:",
+        Severity::Note => "Note:",
+        Severity::Ok => "OK:",
+    }
+}
+
+/// Text with Markdown's and HTML's own characters escaped, on one line.
+fn text(s: &str) -> String {
+    let mut out = String::with_capacity(s.len());
+    for c in super::plain::plain(s).chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '@' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A name as code. A backtick inside cannot be escaped there and becomes an apostrophe, a bar would end a table's cell.
+fn code(s: &str) -> String {
+    format!("`{}`", short(s, 120).replace('`', "'").replace('|', "¦"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_become_markup() {
+        assert_eq!(text("<img src=x> *a* |b| @all"), "&lt;img src=x&gt; \\*a\\* \\|b\\| \\@all");
+        assert_eq!(code("a`b|c"), "`a'b¦c`");
+    }
+}

@@ -5,6 +5,7 @@ mod json;
 mod markdown;
 mod model;
 pub mod plain;
+mod platform;
 mod summary;
 mod text;
 
@@ -12,5 +13,6 @@ pub use answers::*;
 pub use json::to_json;
 pub use markdown::markdown;
 pub use model::*;
+pub use platform::platform;
 pub use summary::*;
 pub use text::{status_words, summary_text, text, what_if_text};

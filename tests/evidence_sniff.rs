@@ -1,4 +1,5 @@
 //! What each file of the shared data, and each kind of stray file, is taken for.
+#![allow(clippy::unwrap_used)]
 
 use oomscope::evidence::{Foreign, HEAD_BYTES, Kind, sniff};
 use std::path::{Path, PathBuf};

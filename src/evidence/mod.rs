@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O; everything reads bytes through [`crate::bytes::Source`] or text that is already in memory.
 
+pub mod archive;
 mod foreign;
 mod sniff;
 

@@ -267,7 +267,7 @@ fn by_protobuf(head: &[u8], whole: bool) -> Option<Kind> {
             Wire::Fixed64 => cursor.chunk(8).ok().map(|_| (&[][..], true)),
             Wire::Fixed32 => cursor.chunk(4).ok().map(|_| (&[][..], true)),
         };
-        let Some((body, complete)) = body else { return None };
+        let (body, complete) = body?;
         match (field.number, field.kind) {
             (1, Wire::Bytes) => match by_first_field(body) {
                 Inner::XPlane => return Some(Kind::Xspace),

@@ -1,0 +1,314 @@
+//! A packed file as a source: inflated as it is read.
+
+use crate::bytes::{ReadError, Source};
+use crate::units::Bytes;
+use flate2::{Decompress, FlushDecompress, Status};
+use std::cell::{Cell, RefCell};
+
+/// Packed bytes read at a time.
+const INPUT: usize = 64 << 10;
+/// Unpacked bytes made at a time.
+const BLOCK: usize = 128 << 10;
+/// Unpacked bytes that a cursor keeps behind it, so that reads may overlap.
+const HISTORY: usize = 512 << 10;
+/// Places in the file that are followed at once: the first pass over a capture, the second one behind it, and one for
+/// what is looked up between (in a tar the next header).
+const CURSORS: usize = 3;
+
+/// How the bytes are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// Members with header and checksum, one after the other.
+    Gzip,
+    /// Bare deflate, as in a zip.
+    Deflate,
+}
+
+/// A packed file, inflated as it is read.
+///
+/// A read behind all cursors starts again at the beginning; one ahead of a cursor inflates up to there.
+pub(super) struct Inflate<'a> {
+    packed: &'a dyn Source,
+    format: Format,
+    len: Cell<u64>,
+    /// Whether the stream's end has been seen, so that `len` is what it unpacks to.
+    measured: Cell<bool>,
+    wrong: Cell<bool>,
+    damage: RefCell<Option<String>>,
+    most: u64,
+    cursors: RefCell<Vec<Cursor>>,
+    clock: Cell<u64>,
+}
+
+impl<'a> Inflate<'a> {
+    /// A gzip file; `declared` is what it says to unpack to, and where it says nothing it is measured at once, which
+    /// inflates it. It is read up to `most` bytes.
+    pub fn gzip(packed: &'a dyn Source, declared: Option<u64>, most: u64) -> Inflate<'a> {
+        Inflate::new(packed, Format::Gzip, declared, most)
+    }
+
+    /// Deflated bytes that unpack to `declared`.
+    pub fn deflate(packed: &'a dyn Source, declared: u64, most: u64) -> Inflate<'a> {
+        Inflate::new(packed, Format::Deflate, Some(declared), most)
+    }
+
+    fn new(packed: &'a dyn Source, format: Format, declared: Option<u64>, most: u64) -> Inflate<'a> {
+        let inflate = Inflate {
+            packed,
+            format,
+            len: Cell::new(declared.unwrap_or(0)),
+            measured: Cell::new(false),
+            wrong: Cell::new(false),
+            damage: RefCell::new(None),
+            most,
+            cursors: RefCell::new(Vec::new()),
+            clock: Cell::new(0),
+        };
+        if declared.is_none() && inflate.measure().is_err() {
+            // The medium's failure is met again, and reported, by the first read.
+            inflate.len.set(0);
+        }
+        inflate
+    }
+
+    /// The most it may unpack to.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// What is wrong with the packed bytes, where that has been met.
+    pub fn damage(&self) -> Option<String> {
+        self.damage.borrow().clone()
+    }
+
+    /// Whether it unpacks to another length than [`Source::len`] said first.
+    pub fn length_was_wrong(&self) -> bool {
+        self.wrong.get()
+    }
+
+    /// Inflates all of it, to know its length.
+    pub fn measure(&self) -> Result<(), ReadError> {
+        let mut cursors = self.cursors.borrow_mut();
+        let (_, at) = self.choose(&mut cursors, u64::MAX);
+        if let Some(cursor) = cursors.get_mut(at) {
+            while !cursor.ended {
+                self.advance(cursor)?;
+            }
+        }
+        self.wrong.set(false);
+        Ok(())
+    }
+
+    /// All of it, where it unpacks to at most `most` bytes; shorter where it is damaged.
+    pub fn to_memory(&self, most: u64) -> Result<Option<Vec<u8>>, ReadError> {
+        let mut bytes = Vec::new();
+        let mut cursor = Cursor::new(self.format);
+        while !cursor.ended {
+            let before = cursor.end;
+            self.advance(&mut cursor)?;
+            let fresh = (cursor.end - before) as usize;
+            bytes.extend_from_slice(&cursor.history[cursor.history.len() - fresh..]);
+            if bytes.len() as u64 > most {
+                return Ok(None);
+            }
+        }
+        Ok(Some(bytes))
+    }
+
+    /// The cursor that is best placed for `offset`: the nearest at or before it, else one that starts again.
+    fn choose(&self, cursors: &mut Vec<Cursor>, offset: u64) -> (bool, usize) {
+        self.clock.set(self.clock.get() + 1);
+        let near = cursors
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.start() <= offset)
+            .max_by_key(|(_, c)| c.end)
+            .map(|(i, _)| i);
+        let at = match near {
+            Some(i) => i,
+            None if cursors.len() < CURSORS => {
+                cursors.push(Cursor::new(self.format));
+                cursors.len() - 1
+            }
+            None => {
+                let oldest = cursors.iter().enumerate().min_by_key(|(_, c)| c.used).map_or(0, |(i, _)| i);
+                cursors[oldest] = Cursor::new(self.format);
+                oldest
+            }
+        };
+        cursors[at].used = self.clock.get();
+        (near.is_some(), at)
+    }
+
+    /// Inflates the next block of a cursor, at least one byte unless the end is reached.
+    fn advance(&self, cursor: &mut Cursor) -> Result<(), ReadError> {
+        cursor.make_room();
+        let before = cursor.end;
+        while cursor.end == before && !cursor.ended {
+            if cursor.taken == cursor.input.len() {
+                cursor.refill(self.packed)?;
+            }
+            match cursor.step() {
+                Step::Made => {}
+                Step::End if self.format == Format::Gzip && cursor.another_member(self.packed)? => {
+                    cursor.inflate = decompress(self.format);
+                }
+                Step::End => cursor.ended = true,
+                Step::Damaged => self.damaged(cursor, "the packed bytes are damaged"),
+                Step::Cut => self.damaged(cursor, "the packed bytes end"),
+            }
+        }
+        if cursor.end > self.most {
+            let excess = (cursor.end - self.most) as usize;
+            cursor.history.truncate(cursor.history.len().saturating_sub(excess));
+            cursor.end = self.most;
+            self.damaged(cursor, "there is more than is taken from so few bytes");
+        }
+        if cursor.ended {
+            // Every cursor finds the same end.
+            self.wrong.set(self.wrong.get() || (!self.measured.get() && self.len.get() != cursor.end));
+            self.measured.set(true);
+            self.len.set(cursor.end);
+        } else if !self.measured.get() && cursor.end > self.len.get() {
+            self.wrong.set(true);
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, cursor: &mut Cursor, what: &str) {
+        cursor.ended = true;
+        let sentence = format!("After {} unpacked, {what}; what comes before was read.", Bytes(cursor.end));
+        self.damage.borrow_mut().get_or_insert(sentence);
+    }
+}
+
+impl Source for Inflate<'_> {
+    fn len(&self) -> u64 {
+        self.len.get()
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
+        let left = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let want = left.min(buf.len());
+        let mut cursors = self.cursors.borrow_mut();
+        let (_, at) = self.choose(&mut cursors, offset);
+        let Some(cursor) = cursors.get_mut(at) else { return Ok(0) };
+        let mut got = 0;
+        while got < want {
+            let here = offset + got as u64;
+            if here < cursor.end {
+                let from = (here - cursor.start()) as usize;
+                let part = &cursor.history[from..];
+                let n = part.len().min(want - got);
+                buf[got..got + n].copy_from_slice(&part[..n]);
+                got += n;
+            } else if cursor.ended {
+                break;
+            } else {
+                self.advance(cursor)?;
+            }
+        }
+        // At the declared end the stream must end too: one more step tells.
+        if got == want && offset + got as u64 == cursor.end && cursor.end == self.len() && !cursor.ended {
+            self.advance(cursor)?;
+        }
+        Ok(got)
+    }
+}
+
+/// A place in the packed file.
+struct Cursor {
+    inflate: Decompress,
+    input: Vec<u8>,
+    /// Next byte of `input`.
+    taken: usize,
+    /// Next byte of the packed file after `input`.
+    next: u64,
+    /// The last unpacked bytes.
+    history: Vec<u8>,
+    /// Where `history` ends in the unpacked file.
+    end: u64,
+    ended: bool,
+    used: u64,
+}
+
+/// What became of a step.
+enum Step {
+    Made,
+    End,
+    Damaged,
+    Cut,
+}
+
+impl Cursor {
+    fn new(format: Format) -> Cursor {
+        Cursor {
+            inflate: decompress(format),
+            input: Vec::new(),
+            taken: 0,
+            next: 0,
+            history: Vec::new(),
+            end: 0,
+            ended: false,
+            used: 0,
+        }
+    }
+
+    /// Where `history` starts in the unpacked file.
+    fn start(&self) -> u64 {
+        self.end.saturating_sub(self.history.len() as u64)
+    }
+
+    fn make_room(&mut self) {
+        if self.history.len() + BLOCK > HISTORY {
+            self.history.drain(..self.history.len() - HISTORY / 2);
+        }
+    }
+
+    /// Reads on in the packed file, keeping what is left of `input`.
+    fn refill(&mut self, packed: &dyn Source) -> Result<(), ReadError> {
+        self.input.drain(..self.taken);
+        self.taken = 0;
+        let left = self.input.len();
+        self.input.resize(left + INPUT, 0);
+        let got = packed.read_at(self.next, &mut self.input[left..])?;
+        self.input.truncate(left + got);
+        self.next += got as u64;
+        Ok(())
+    }
+
+    /// Inflates into `history`, up to a block.
+    fn step(&mut self) -> Step {
+        let before = self.history.len();
+        self.history.resize(before + BLOCK, 0);
+        let (taken, made) = (self.inflate.total_in(), self.inflate.total_out());
+        let input = &self.input[self.taken..];
+        let status = self.inflate.decompress(input, &mut self.history[before..], FlushDecompress::None);
+        let taken = (self.inflate.total_in() - taken) as usize;
+        let made = (self.inflate.total_out() - made) as usize;
+        self.history.truncate(before + made);
+        self.end += made as u64;
+        self.taken = (self.taken + taken).min(self.input.len());
+        match status {
+            Ok(Status::StreamEnd) => Step::End,
+            Ok(_) if taken == 0 && made == 0 => Step::Cut,
+            Ok(_) => Step::Made,
+            Err(_) => Step::Damaged,
+        }
+    }
+
+    /// Whether a member follows. Zeros and other bytes behind the last one are left alone, as gzip does.
+    fn another_member(&mut self, packed: &dyn Source) -> Result<bool, ReadError> {
+        if self.input.len() < self.taken + 2 {
+            self.refill(packed)?;
+        }
+        Ok(self.input.get(self.taken..).is_some_and(|rest| rest.starts_with(&[0x1f, 0x8b])))
+    }
+}
+
+fn decompress(format: Format) -> Decompress {
+    match format {
+        Format::Gzip => Decompress::new_gzip(15),
+        Format::Deflate => Decompress::new(false),
+    }
+}

@@ -12,6 +12,10 @@ pub mod capture;
 #[forbid(unsafe_code)]
 pub mod evidence;
 #[forbid(unsafe_code)]
+pub mod hlo;
+#[forbid(unsafe_code)]
+pub mod plan;
+#[forbid(unsafe_code)]
 pub mod report;
 #[forbid(unsafe_code)]
 pub mod synth;

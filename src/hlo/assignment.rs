@@ -1,0 +1,281 @@
+//! The buffer assignment: logical buffers, allocations, and the schedule of the heap.
+
+use super::fields::{integers, text};
+use super::instruction::InstrIx;
+use super::module::{Hlo, Span};
+use crate::bytes::wire::Cursor;
+use crate::terms::BufferKind;
+use crate::units::Bytes;
+use std::ops::Range;
+
+/// Position of a logical buffer in its module's plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufIx(pub(super) u32);
+
+impl BufIx {
+    /// The position as a number.
+    #[must_use]
+    pub fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Stands for "none" where an `Option` would double the size of a record of which there are hundreds of thousands.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// One value (`LogicalBufferProto`): what one instruction defines at one shape index.
+#[derive(Debug, Clone, Copy)]
+pub struct LogicalBuffer {
+    /// Its id.
+    pub id: i64,
+    /// Its size, padded and laid out.
+    pub size: Bytes,
+    /// The memory space.
+    pub color: i64,
+    pub(super) instruction: u32,
+    pub(super) location: Span,
+}
+
+impl LogicalBuffer {
+    /// The instruction that defines it; `None` where the plan names one that the module doesn't have.
+    #[must_use]
+    pub fn instruction(&self) -> Option<InstrIx> {
+        (self.instruction != NONE).then_some(InstrIx(self.instruction))
+    }
+}
+
+/// Where one logical buffer lies in an allocation.
+#[derive(Debug, Clone, Copy)]
+pub struct Assigned {
+    /// The buffer.
+    pub buffer: BufIx,
+    /// Position of the allocation in [`Hlo::allocations`].
+    pub allocation: u32,
+    /// Bytes from the allocation's start.
+    pub offset: Bytes,
+    /// Its size there.
+    pub size: Bytes,
+}
+
+/// One contiguous block (`BufferAllocationProto`).
+#[derive(Debug, Clone)]
+pub struct Allocation {
+    /// Its index in the plan: the order in which the runtime makes allocations.
+    pub index: i64,
+    /// Its size.
+    pub size: Bytes,
+    /// The memory space.
+    pub color: i64,
+    /// Number and shape index, for an entry parameter.
+    pub parameter: Option<(i64, Vec<i64>)>,
+    /// Whether it may hold an output.
+    pub maybe_live_out: bool,
+    /// Whether it is per thread: no device memory at run time.
+    pub is_thread_local: bool,
+    /// Whether it is a constant.
+    pub is_constant: bool,
+    /// Whether it holds a table of pointers. Temp blocks can have this too.
+    pub is_tuple: bool,
+    pub(super) assigned: Range<u32>,
+}
+
+impl Allocation {
+    /// What kind it is; `None` for a thread-local one.
+    #[must_use]
+    pub fn kind(&self) -> Option<BufferKind> {
+        match (self.parameter.is_some(), self.maybe_live_out) {
+            (true, true) => Some(BufferKind::Donated),
+            (true, false) => Some(BufferKind::Parameter),
+            (false, true) => Some(BufferKind::Output),
+            (false, false) if self.is_thread_local => None,
+            (false, false) if self.is_constant => Some(BufferKind::Constant),
+            (false, false) => Some(BufferKind::Temp),
+        }
+    }
+}
+
+/// What an event of the heap's schedule does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeapEventKind {
+    /// A buffer becomes live.
+    Alloc,
+    /// A buffer dies.
+    Free,
+    /// A buffer becomes live in the place of its canonical buffer.
+    ShareWith,
+    /// A kind newer than this program; without effect.
+    Unknown,
+}
+
+/// One event of the heap's schedule (`HeapSimulatorTrace.Event`).
+#[derive(Debug, Clone, Copy)]
+pub struct HeapEvent {
+    /// What it does.
+    pub kind: HeapEventKind,
+    pub(super) buffer: u32,
+    pub(super) canonical: u32,
+    pub(super) message: Span,
+}
+
+impl HeapEvent {
+    /// The buffer; `None` where the plan doesn't have it.
+    #[must_use]
+    pub fn buffer(&self) -> Option<BufIx> {
+        (self.buffer != NONE).then_some(BufIx(self.buffer))
+    }
+
+    /// For [`HeapEventKind::ShareWith`] the buffer whose place it takes; `None` where the plan doesn't have it.
+    #[must_use]
+    pub fn canonical(&self) -> Option<BufIx> {
+        (self.canonical != NONE).then_some(BufIx(self.canonical))
+    }
+}
+
+/// One simulation of the heap (`HeapSimulatorTrace`).
+#[derive(Debug, Clone)]
+pub struct HeapTrace {
+    /// Whether it covers the whole module in one sequence.
+    pub whole_module: bool,
+    pub(super) events: Range<u32>,
+}
+
+/// Another place at which a buffer is visible (`BufferAliasProto`).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alias {
+    pub buffer: u32,
+    pub instruction: u32,
+    pub location: Span,
+}
+
+/// The plan, indexed.
+#[derive(Debug, Default)]
+pub(super) struct Assignment {
+    pub buffers: Vec<LogicalBuffer>,
+    pub allocations: Vec<Allocation>,
+    pub assigned: Vec<Assigned>,
+    /// For each buffer its position in `assigned`.
+    pub assigned_of: Vec<u32>,
+    /// Ordered by buffer.
+    pub aliases: Vec<Alias>,
+    pub traces: Vec<HeapTrace>,
+    pub events: Vec<HeapEvent>,
+}
+
+/// The shape index of a `LogicalBufferProto.Location`.
+pub(super) fn shape_index(location: &[u8]) -> Vec<i64> {
+    integers(location, 3).collect()
+}
+
+impl Hlo {
+    fn plan(&self) -> &Assignment {
+        static NOTHING: Assignment = Assignment {
+            buffers: Vec::new(),
+            allocations: Vec::new(),
+            assigned: Vec::new(),
+            assigned_of: Vec::new(),
+            aliases: Vec::new(),
+            traces: Vec::new(),
+            events: Vec::new(),
+        };
+        self.assignment.as_ref().unwrap_or(&NOTHING)
+    }
+
+    /// Whether the module has a buffer assignment at all.
+    #[must_use]
+    pub fn has_assignment(&self) -> bool {
+        self.assignment.is_some()
+    }
+
+    /// The allocations, in the order of the file, which is that of their indexes.
+    #[must_use]
+    pub fn allocations(&self) -> &[Allocation] {
+        &self.plan().allocations
+    }
+
+    /// The logical buffers, in the order of the file.
+    pub fn buffers(&self) -> impl Iterator<Item = (BufIx, &LogicalBuffer)> {
+        (0..).map(BufIx).zip(&self.plan().buffers)
+    }
+
+    /// A logical buffer of this module.
+    #[must_use]
+    pub fn buffer(&self, at: BufIx) -> Option<&LogicalBuffer> {
+        self.plan().buffers.get(at.at())
+    }
+
+    /// Where a logical buffer is inside the result of its instruction: empty for the whole.
+    #[must_use]
+    pub fn shape_index(&self, buffer: &LogicalBuffer) -> Vec<i64> {
+        shape_index(buffer.location.of(&self.bytes))
+    }
+
+    /// What lies in an allocation.
+    #[must_use]
+    pub fn assigned(&self, allocation: &Allocation) -> &[Assigned] {
+        let range = allocation.assigned.start as usize..allocation.assigned.end as usize;
+        self.plan().assigned.get(range).unwrap_or(&[])
+    }
+
+    /// Where a logical buffer lies; `None` where the plan gave it no place. Of several places the first.
+    #[must_use]
+    pub fn place_of(&self, buffer: BufIx) -> Option<&Assigned> {
+        let plan = self.plan();
+        plan.assigned.get(*plan.assigned_of.get(buffer.at())? as usize)
+    }
+
+    /// The instructions at which a buffer is visible beside the one that defines it, each with the shape index there.
+    pub fn aliases_of(&self, buffer: BufIx) -> impl Iterator<Item = (InstrIx, Vec<i64>)> {
+        let all = &self.plan().aliases;
+        let first = all.partition_point(|a| a.buffer < buffer.0);
+        all.get(first..)
+            .unwrap_or(&[])
+            .iter()
+            .take_while(move |a| a.buffer == buffer.0)
+            .filter(|a| a.instruction != NONE)
+            .map(|a| (InstrIx(a.instruction), shape_index(a.location.of(&self.bytes))))
+    }
+
+    /// Every place of the result of `instruction` at which a buffer is visible: shape index and buffer, those that it
+    /// defines itself included, in no order.
+    #[must_use]
+    pub fn buffers_at(&self, instruction: InstrIx) -> Vec<(Vec<i64>, BufIx)> {
+        let plan = self.plan();
+        let own = self
+            .buffers()
+            .filter(|(_, b)| b.instruction == instruction.0)
+            .map(|(at, b)| (self.shape_index(b), at));
+        let aliased = plan
+            .aliases
+            .iter()
+            .filter(|a| a.instruction == instruction.0)
+            .map(|a| (shape_index(a.location.of(&self.bytes)), BufIx(a.buffer)));
+        own.chain(aliased).collect()
+    }
+
+    /// The simulations of the heap.
+    #[must_use]
+    pub fn heap_traces(&self) -> &[HeapTrace] {
+        &self.plan().traces
+    }
+
+    /// The events of a simulation, in the order of the schedule.
+    #[must_use]
+    pub fn heap_events(&self, trace: &HeapTrace) -> &[HeapEvent] {
+        let range = trace.events.start as usize..trace.events.end as usize;
+        self.plan().events.get(range).unwrap_or(&[])
+    }
+
+    /// The computation and the instruction during which an event happens, by name.
+    #[must_use]
+    pub fn heap_event_names(&self, event: &HeapEvent) -> (&str, &str) {
+        let (mut computation, mut instruction) = ("", "");
+        for (number, value) in Cursor::new(event.message.of(&self.bytes)) {
+            match number {
+                3 => computation = text(value.bytes()),
+                4 => instruction = text(value.bytes()),
+                _ => {}
+            }
+        }
+        (computation, instruction)
+    }
+}

@@ -1,0 +1,65 @@
+//! Python positions of instructions, in both forms: file and line in the instruction (JAX up to 0.7), and frames in a
+//! table of the module (`StackFrameIndexProto`), whose every id counts from 1 and is 0 for "none".
+
+use super::instruction::Instruction;
+use super::module::Hlo;
+use crate::proto::hlo::StackFrameIndexProto;
+use crate::terms::SourceLine;
+use prost::Message;
+
+/// Python's own limit on its stack is 1,000 frames.
+const MAX_FRAMES: usize = 1000;
+
+impl Hlo {
+    fn frame_table(&self) -> &StackFrameIndexProto {
+        self.frames.get_or_init(|| {
+            StackFrameIndexProto::decode(self.frame_table.of(&self.bytes)).unwrap_or_default()
+        })
+    }
+
+    /// The Python stack of an instruction, innermost frame first; empty where the module has none.
+    #[must_use]
+    pub fn frames(&self, instruction: &Instruction<'_>) -> Vec<SourceLine> {
+        let mut out = Vec::new();
+        let mut id = instruction.stack_frame_id;
+        // A damaged table can have a cycle: no stack is deeper than the table is long.
+        let limit = self.frame_table().stack_frames.len().min(MAX_FRAMES);
+        while out.len() < limit {
+            let Some((line, parent)) = self.frame(id) else { break };
+            out.push(line);
+            id = parent;
+        }
+        out
+    }
+
+    /// The Python position of an instruction: the innermost frame, else file and line.
+    #[must_use]
+    pub fn source(&self, instruction: &Instruction<'_>) -> Option<SourceLine> {
+        if let Some((line, _)) = self.frame(instruction.stack_frame_id) {
+            return Some(line);
+        }
+        (!instruction.source_file.is_empty()).then(|| SourceLine {
+            file: instruction.source_file.to_owned(),
+            line: u64::try_from(instruction.source_line).ok().filter(|&n| n > 0),
+            function: None,
+        })
+    }
+
+    /// A frame and the id of its parent.
+    fn frame(&self, id: i64) -> Option<(SourceLine, i64)> {
+        let table = self.frame_table();
+        let frame = table.stack_frames.get(from_one(id)?)?;
+        let location = table.file_locations.get(from_one(frame.file_location_id.into())?)?;
+        let name = |names: &[String], id: i32| names.get(from_one(id.into())?).cloned();
+        let line = SourceLine {
+            file: name(&table.file_names, location.file_name_id)?,
+            line: u64::try_from(location.line).ok().filter(|&n| n > 0),
+            function: name(&table.function_names, location.function_name_id).filter(|f| !f.is_empty()),
+        };
+        Some((line, frame.parent_frame_id.into()))
+    }
+}
+
+fn from_one(id: i64) -> Option<usize> {
+    usize::try_from(id.checked_sub(1)?).ok()
+}

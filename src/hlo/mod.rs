@@ -1,0 +1,28 @@
+//! A compiled module with its memory plan (`HloProto`), indexed.
+//!
+//! Modules of 200,000 instructions have to fit beside everything else in a browser's tab, so the bytes are kept as they
+//! came, indexed once ([`Hlo::parse`]), and an instruction is looked at in place when it is asked for. Small messages
+//! (shapes, frames, aliases) are decoded by prost.
+//!
+//! Field numbers and their traps are in `proto/hlo.proto`.
+
+mod assignment;
+mod fields;
+mod frames;
+mod inside;
+mod instruction;
+mod loops;
+mod module;
+mod namestack;
+mod parse;
+mod shape;
+
+pub use assignment::{Allocation, Assigned, BufIx, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer};
+pub use inside::{Origin, Origins};
+pub use instruction::{InstrIx, Instruction};
+pub use loops::Loop;
+pub use module::{Computation, Hlo};
+pub use namestack::{is_library_call, role_of};
+pub use parse::NotHlo;
+pub(crate) use shape::decode as decode_shape;
+pub use shape::{Shape, element_bits, element_name, leaves, logical_bytes, print, subshape};

@@ -1,0 +1,254 @@
+//! The indexed module.
+
+use super::assignment::Assignment;
+use super::fields::{Fields, text};
+use super::instruction::{InstrIx, Instruction};
+use crate::proto::hlo::{HloBufferDonorProto, HloInputOutputAliasProto, StackFrameIndexProto};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// A module with its plan. See [`Hlo::parse`].
+#[derive(Debug)]
+pub struct Hlo {
+    pub(super) bytes: Vec<u8>,
+    pub(super) name: Span,
+    pub(super) id: i64,
+    pub(super) entry_computation_id: i64,
+    pub(super) entry_computation_name: Span,
+    pub(super) computations: Vec<Computation>,
+    /// Positions in `computations`, by id.
+    pub(super) computations_by_id: Vec<u32>,
+    pub(super) instructions: Vec<Record>,
+    /// Positions in `instructions`, by id; of several with one id the first comes first.
+    pub(super) by_id: Vec<u32>,
+    pub(super) by_name: OnceLock<Vec<u32>>,
+    pub(super) aliases: HloInputOutputAliasProto,
+    pub(super) donors: HloBufferDonorProto,
+    /// Replicas and partitions.
+    pub(super) device_assignment: Option<(u32, u32)>,
+    pub(super) frame_table: Span,
+    pub(super) frames: OnceLock<StackFrameIndexProto>,
+    pub(super) output_sharding: Span,
+    pub(super) parameter_shardings: Vec<Span>,
+    pub(super) assignment: Option<Assignment>,
+    pub(super) rematerialized: u64,
+    pub(super) warnings: Vec<String>,
+}
+
+/// A range of the module's bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub start: u32,
+    pub len: u32,
+}
+
+impl Span {
+    /// Of a range inside a module, which has less than 4 GiB.
+    pub fn new(range: &Range<usize>) -> Span {
+        Span { start: range.start as u32, len: range.len() as u32 }
+    }
+
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+
+    pub fn of(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.range()).unwrap_or(&[])
+    }
+}
+
+/// Where an instruction is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record {
+    pub id: i64,
+    pub message: Span,
+    pub computation: u32,
+}
+
+/// A computation and where its instructions are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Computation {
+    /// Its id.
+    pub id: i64,
+    /// The id of the instruction that is its result.
+    pub root_id: i64,
+    pub(super) name: Span,
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+impl Hlo {
+    /// The module's name, `jit_step`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        text(self.name.of(&self.bytes))
+    }
+
+    /// `HloModuleProto.id`: the program id in captures up to 2025; matches nothing in later ones.
+    #[must_use]
+    pub fn id(&self) -> i64 {
+        self.id
+    }
+
+    /// Bytes of the HloProto.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// What was damaged, a sentence each.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Instructions in all computations.
+    #[must_use]
+    pub fn instruction_count(&self) -> usize {
+        self.instructions.len()
+    }
+
+    /// Every instruction, computation by computation.
+    pub fn instructions(&self) -> impl Iterator<Item = (InstrIx, Instruction<'_>)> {
+        (0..self.instructions.len() as u32).map(|i| (InstrIx(i), self.instruction(InstrIx(i))))
+    }
+
+    /// An instruction of this module.
+    #[must_use]
+    pub fn instruction(&self, at: InstrIx) -> Instruction<'_> {
+        self.instructions
+            .get(at.at())
+            .map_or_else(Instruction::default, |r| Instruction::read(r.message.of(&self.bytes)))
+    }
+
+    /// The instruction with an id; of several (only damaged modules have them) the first.
+    #[must_use]
+    pub fn by_id(&self, id: i64) -> Option<InstrIx> {
+        let id_at = |&i: &u32| self.instructions.get(i as usize).map_or(i64::MAX, |r| r.id);
+        let at = self.by_id.partition_point(|i| id_at(i) < id);
+        self.by_id.get(at).filter(|i| id_at(i) == id).map(|&i| InstrIx(i))
+    }
+
+    /// The instruction with a name; of several the first. For captures of before 2023, whose plans name instructions.
+    #[must_use]
+    pub fn by_name(&self, name: &str) -> Option<InstrIx> {
+        let name_at = |&i: &u32| self.instruction(InstrIx(i)).name;
+        let by_name = self.by_name.get_or_init(|| {
+            let mut order: Vec<u32> = (0..self.instructions.len() as u32).collect();
+            order.sort_by(|a, b| name_at(a).cmp(name_at(b)));
+            order
+        });
+        let at = by_name.partition_point(|i| name_at(i) < name);
+        by_name.get(at).filter(|i| name_at(i) == name).map(|&i| InstrIx(i))
+    }
+
+    /// The computation of an instruction.
+    #[must_use]
+    pub fn computation_of(&self, at: InstrIx) -> Option<&Computation> {
+        self.computations.get(self.instructions.get(at.at())?.computation as usize)
+    }
+
+    /// The computation with an id.
+    #[must_use]
+    pub fn computation(&self, id: i64) -> Option<&Computation> {
+        let id_at = |&i: &u32| self.computations.get(i as usize).map_or(i64::MAX, |c| c.id);
+        let at = self.computations_by_id.partition_point(|i| id_at(i) < id);
+        self.computations_by_id
+            .get(at)
+            .filter(|i| id_at(i) == id)
+            .and_then(|&i| self.computations.get(i as usize))
+    }
+
+    /// A computation's name.
+    #[must_use]
+    pub fn computation_name(&self, computation: &Computation) -> &str {
+        text(computation.name.of(&self.bytes))
+    }
+
+    /// The instructions of a computation.
+    pub fn instructions_of(&self, computation: &Computation) -> impl Iterator<Item = InstrIx> + use<> {
+        (computation.first..computation.first + computation.count).map(InstrIx)
+    }
+
+    /// The computation that the program starts in: by id, else by name, else the last, where XLA writes it.
+    #[must_use]
+    pub fn entry(&self) -> Option<&Computation> {
+        let name = text(self.entry_computation_name.of(&self.bytes));
+        (self.entry_computation_id != 0)
+            .then(|| self.computation(self.entry_computation_id))
+            .flatten()
+            .or_else(|| {
+                self.computations.iter().find(|c| !name.is_empty() && self.computation_name(c) == name)
+            })
+            .or_else(|| self.computations.last())
+    }
+
+    /// The root of a computation: by id, else its last instruction.
+    #[must_use]
+    pub fn root_of(&self, computation: &Computation) -> Option<InstrIx> {
+        let inside = computation.first..computation.first + computation.count;
+        self.by_id(computation.root_id)
+            .filter(|at| inside.contains(&at.0))
+            .or_else(|| inside.last().map(InstrIx))
+    }
+
+    /// Instructions that XLA's rematerialization made. It works on whole fusions: what it copied inside them is not counted.
+    #[must_use]
+    pub fn rematerialized_count(&self) -> u64 {
+        self.rematerialized
+    }
+
+    /// The parameters of the entry computation, in the order of the file.
+    pub fn entry_parameters(&self) -> impl Iterator<Item = (InstrIx, Instruction<'_>)> {
+        self.entry()
+            .into_iter()
+            .flat_map(|entry| self.instructions_of(entry))
+            .map(|at| (at, self.instruction(at)))
+            .filter(|(_, it)| it.opcode == "parameter")
+    }
+
+    /// Which outputs share memory with which parameters.
+    #[must_use]
+    pub fn input_output_aliases(&self) -> &HloInputOutputAliasProto {
+        &self.aliases
+    }
+
+    /// Parameters that were donated without an output of their own.
+    #[must_use]
+    pub fn buffer_donors(&self) -> &HloBufferDonorProto {
+        &self.donors
+    }
+
+    /// Over how many replicas the module runs; `None` where it does not say.
+    #[must_use]
+    pub fn replicas(&self) -> Option<u32> {
+        self.device_assignment.map(|(replicas, _)| replicas)
+    }
+
+    /// Over how many devices each replica is partitioned; `None` where the module does not say.
+    #[must_use]
+    pub fn partitions(&self) -> Option<u32> {
+        self.device_assignment.map(|(_, partitions)| partitions)
+    }
+
+    /// The sharding (`OpSharding`) of the parameter with a number among the flattened ones, where the module has it.
+    #[must_use]
+    pub fn parameter_sharding(&self, number: usize) -> Option<&[u8]> {
+        self.parameter_shardings.get(number).map(|s| s.of(&self.bytes))
+    }
+
+    /// The shardings of the outputs, in the order of the flattened result; empty where the module has none.
+    #[must_use]
+    pub fn output_shardings(&self) -> Vec<&[u8]> {
+        let whole = self.output_sharding;
+        if whole.len == 0 {
+            return Vec::new();
+        }
+        // OpSharding.tuple_shardings
+        let parts: Vec<_> = Fields::new(&self.bytes, whole.range())
+            .filter(|f| f.number == 5)
+            .map(|f| f.value.bytes())
+            .collect();
+        if parts.is_empty() { vec![whole.of(&self.bytes)] } else { parts }
+    }
+}

@@ -1,0 +1,311 @@
+//! The heap simulation: what is live when, inside the temp blocks.
+//!
+//! The rules are those of XLA's `ComputePeakMemoryLogicalBuffers` (`xla/service/buffer_assignment.cc`): events in order;
+//! buffers that share a place count once, from the first of them to the last; the peak is the earliest maximum.
+
+use crate::hlo::{BufIx, HeapEvent, HeapEventKind, HeapTrace, Hlo};
+use crate::terms::{BufferKind, Role};
+use crate::units::{Bytes, Evidence};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A place in the temp blocks that is taken for a while: by one buffer, or by several that share it.
+#[derive(Debug, Clone, Copy)]
+pub struct Life {
+    /// The buffer that took the place.
+    pub buffer: BufIx,
+    /// Position of the allocation in [`Hlo::allocations`].
+    pub allocation: u32,
+    /// First event after which it is live.
+    pub first: u32,
+    /// Last event after which it is live.
+    pub last: u32,
+    /// Its size.
+    pub bytes: Bytes,
+    /// The part of the step that it belongs to ([`super::Plan::build`] finds it).
+    pub role: Role,
+    /// `Read` where the defining instruction says the role.
+    pub role_evidence: Evidence,
+}
+
+impl Life {
+    fn new(buffer: BufIx, allocation: u32, bytes: Bytes, first: u64) -> Life {
+        Life {
+            buffer,
+            allocation,
+            first: narrow(first),
+            last: u32::MAX,
+            bytes,
+            role: Role::Other,
+            role_evidence: Evidence::Inferred,
+        }
+    }
+
+    /// Whether it is live right after an event.
+    #[must_use]
+    pub fn covers(&self, event: u64) -> bool {
+        (u64::from(self.first)..=u64::from(self.last)).contains(&event)
+    }
+}
+
+/// The schedule of one memory space.
+///
+/// Nearly always one simulation of the whole module. Where XLA simulated computations one by one, their events follow each
+/// other here, and while one runs the others count with their peaks: XLA keeps their blocks apart for just that case.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    /// The memory space.
+    pub color: i64,
+    /// Events.
+    pub events: u64,
+    /// The most bytes live at once.
+    pub peak: Bytes,
+    /// The first event after which that much is live.
+    pub peak_event: u64,
+    /// The instruction of that event.
+    pub peak_instruction: Option<String>,
+    /// The computation of `peak_instruction`.
+    pub peak_computation: Option<String>,
+    /// All lives, in order of their first event.
+    pub lives: Vec<Life>,
+    /// The simulations.
+    pub(super) parts: Vec<Part>,
+}
+
+/// One simulation of a schedule.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// Its first event in the schedule.
+    pub start: u64,
+    /// Its events.
+    pub events: u64,
+    /// The event of the schedule at which its own peak is.
+    pub peak_event: u64,
+    /// Its lives.
+    pub lives: std::ops::Range<usize>,
+}
+
+impl Schedule {
+    fn new(color: i64) -> Schedule {
+        Schedule {
+            color,
+            events: 0,
+            peak: Bytes::ZERO,
+            peak_event: 0,
+            peak_instruction: None,
+            peak_computation: None,
+            lives: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// What is live right after an event.
+    pub fn live_at(&self, event: u64) -> impl Iterator<Item = &Life> {
+        self.parts.iter().flat_map(move |part| {
+            let inside = (part.start..part.start + part.events).contains(&event);
+            let moment = if inside { event } else { part.peak_event };
+            self.lives.get(part.lives.clone()).unwrap_or(&[]).iter().filter(move |l| l.covers(moment))
+        })
+    }
+}
+
+/// The schedule of every memory space that has temp blocks with heap traces, in order of their numbers.
+pub(super) fn simulate(hlo: &Hlo) -> Vec<Schedule> {
+    let buffers = hlo.buffers().count();
+    let mut simulator = Simulator {
+        hlo,
+        group_of: vec![NONE; buffers],
+        live_in: vec![NONE; buffers],
+        groups: Vec::new(),
+        schedules: BTreeMap::new(),
+        running: BTreeMap::new(),
+    };
+    for trace in distinct_traces(hlo) {
+        simulator.run(hlo.heap_events(trace));
+    }
+    simulator.schedules.into_values().collect()
+}
+
+/// XLA writes the one trace of a heap of several blocks once for each block.
+fn distinct_traces(hlo: &Hlo) -> Vec<&HeapTrace> {
+    let same = |a: &HeapTrace, b: &HeapTrace| {
+        let (a, b) = (hlo.heap_events(a), hlo.heap_events(b));
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| key(x) == key(y))
+    };
+    let mut seen: HashMap<u64, Vec<&HeapTrace>> = HashMap::new();
+    let mut out = Vec::new();
+    for trace in hlo.heap_traces() {
+        let mut hasher = DefaultHasher::new();
+        hlo.heap_events(trace).iter().for_each(|e| key(e).hash(&mut hasher));
+        let alike = seen.entry(hasher.finish()).or_default();
+        if !alike.iter().any(|other| same(other, trace)) {
+            alike.push(trace);
+            out.push(trace);
+        }
+    }
+    out
+}
+
+fn key(event: &HeapEvent) -> (u8, Option<BufIx>, Option<BufIx>) {
+    (event.kind as u8, event.buffer(), event.canonical())
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Buffers that share one place.
+#[derive(Clone, Copy)]
+struct Group {
+    color: i64,
+    /// How many of them are live.
+    live: u32,
+    /// Position of the current life in its schedule.
+    life: usize,
+}
+
+/// One memory space during one simulation.
+#[derive(Default)]
+struct Running {
+    first_life: usize,
+    live: Bytes,
+    peak: Bytes,
+    peak_at: usize,
+}
+
+struct Simulator<'a> {
+    hlo: &'a Hlo,
+    /// The group that each buffer belongs to, or last belonged to.
+    group_of: Vec<u32>,
+    /// The group in which each buffer is live.
+    live_in: Vec<u32>,
+    groups: Vec<Group>,
+    schedules: BTreeMap<i64, Schedule>,
+    running: BTreeMap<i64, Running>,
+}
+
+impl Simulator<'_> {
+    fn run(&mut self, events: &[HeapEvent]) {
+        self.running.clear();
+        for (i, event) in events.iter().enumerate() {
+            self.step(i, event);
+        }
+        for event in events {
+            for buffer in [event.buffer(), event.canonical()].into_iter().flatten() {
+                set(&mut self.group_of, buffer, NONE);
+                set(&mut self.live_in, buffer, NONE);
+            }
+        }
+        self.groups.clear();
+        for (color, running) in std::mem::take(&mut self.running) {
+            if let Some(schedule) = self.schedules.get_mut(&color) {
+                finish(self.hlo, schedule, events, &running);
+            }
+        }
+    }
+
+    /// The memory space and the allocation of a buffer in a temp block.
+    ///
+    /// A trace names its allocation, wrongly in most plans up to JAX 0.10.2: what its buffers are assigned to counts.
+    fn place(&self, buffer: BufIx) -> Option<(i64, u32)> {
+        let place = self.hlo.place_of(buffer)?;
+        let allocation = self.hlo.allocations().get(place.allocation as usize)?;
+        (allocation.kind() == Some(BufferKind::Temp)).then_some((allocation.color, place.allocation))
+    }
+
+    fn step(&mut self, i: usize, event: &HeapEvent) {
+        let Some(buffer) = event.buffer() else { return };
+        let Some((color, allocation)) = self.place(buffer) else { return };
+        let schedule = self.schedules.entry(color).or_insert_with(|| Schedule::new(color));
+        let running = self
+            .running
+            .entry(color)
+            .or_insert_with(|| Running { first_life: schedule.lives.len(), ..Running::default() });
+        let at = schedule.events.saturating_add(i as u64);
+        match event.kind {
+            HeapEventKind::Alloc | HeapEventKind::ShareWith => {
+                if get(&self.live_in, buffer) != NONE {
+                    return;
+                }
+                let owner = event.canonical().unwrap_or(buffer);
+                let known = get(&self.group_of, owner);
+                // A buffer that is allocated anew starts anew; a sharer joins even where the owner is dead already.
+                let joins = event.kind == HeapEventKind::ShareWith
+                    && self.groups.get(known as usize).is_some_and(|g| g.color == color);
+                let group = if joins {
+                    known
+                } else {
+                    self.groups.push(Group { color, live: 0, life: usize::MAX });
+                    self.groups.len() as u32 - 1
+                };
+                set(&mut self.group_of, owner, group);
+                set(&mut self.group_of, buffer, group);
+                set(&mut self.live_in, buffer, group);
+                let Some(group) = self.groups.get_mut(group as usize) else { return };
+                group.live += 1;
+                if group.live == 1 {
+                    group.life = schedule.lives.len();
+                    let bytes = self.hlo.buffer(buffer).map_or(Bytes::ZERO, |b| b.size);
+                    schedule.lives.push(Life::new(buffer, allocation, bytes, at));
+                    running.live += bytes;
+                }
+            }
+            HeapEventKind::Free => {
+                let group = get(&self.live_in, buffer);
+                set(&mut self.live_in, buffer, NONE);
+                let Some(group) = self.groups.get_mut(group as usize) else { return };
+                group.live = group.live.saturating_sub(1);
+                if group.live == 0
+                    && let Some(life) = schedule.lives.get_mut(group.life)
+                {
+                    life.last = narrow(at.saturating_sub(1));
+                    running.live = running.live.saturating_sub(life.bytes);
+                }
+            }
+            HeapEventKind::Unknown => {}
+        }
+        if running.live > running.peak {
+            (running.peak, running.peak_at) = (running.live, i);
+        }
+    }
+}
+
+/// Adds a simulation to its schedule.
+fn finish(hlo: &Hlo, schedule: &mut Schedule, events: &[HeapEvent], running: &Running) {
+    let start = schedule.events;
+    let peak_event = start.saturating_add(running.peak_at as u64);
+    schedule.events = start.saturating_add(events.len() as u64);
+    let end = narrow(schedule.events.saturating_sub(1));
+    for life in schedule.lives.iter_mut().skip(running.first_life) {
+        life.last = life.last.min(end);
+    }
+    if schedule.parts.is_empty() {
+        schedule.peak_event = peak_event;
+        if let Some(event) = events.get(running.peak_at) {
+            let (computation, instruction) = hlo.heap_event_names(event);
+            let known = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+            schedule.peak_instruction = known(instruction);
+            schedule.peak_computation = known(computation);
+        }
+    }
+    schedule.peak += running.peak;
+    schedule.parts.push(Part {
+        start,
+        events: events.len() as u64,
+        peak_event,
+        lives: running.first_life..schedule.lives.len(),
+    });
+}
+
+fn get(table: &[u32], at: BufIx) -> u32 {
+    table.get(at.at()).copied().unwrap_or(NONE)
+}
+
+fn set(table: &mut [u32], at: BufIx, value: u32) {
+    if let Some(slot) = table.get_mut(at.at()) {
+        *slot = value;
+    }
+}
+
+/// Events are counted in 32 bits: each takes bytes of a file of less than 4 GiB.
+fn narrow(event: u64) -> u32 {
+    u32::try_from(event).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,108 @@
+//! What is known of every module of a capture.
+
+use super::heap::{self, Schedule};
+use super::launch::{self, LaunchAllocation};
+use super::spaces::{self, SpaceTotals};
+use crate::hlo::Hlo;
+use crate::terms::{Backend, BufferKind, MemoryAnalysis};
+use crate::units::Bytes;
+
+/// Totals of a module's plan, and what the runtime asks for at launch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The module's own name, `jit_step`.
+    pub name: String,
+    /// `HloModuleProto.id`: the program id in captures up to 2025.
+    pub hlo_id: i64,
+    /// Instructions in all computations.
+    pub instructions: u64,
+    /// Instructions that XLA's rematerialization made, those inside fusions not counted again.
+    pub rematerialized: u64,
+    /// Over how many devices the module is partitioned, where it says so.
+    pub partitions: Option<u32>,
+    /// Over how many replicas it runs, where it says so.
+    pub replicas: Option<u32>,
+    /// Whether the module has a buffer assignment; without one `spaces` and `launch` are empty.
+    pub has_plan: bool,
+    /// Totals of every memory space with allocations, in order of the space's number.
+    pub spaces: Vec<SpaceTotals>,
+    /// What `compiled.memory_analysis()` prints; `None` without a buffer assignment.
+    pub memory_analysis: Option<MemoryAnalysis>,
+    /// What the runtime asks its allocators for at each launch, in order.
+    pub launch: Vec<LaunchAllocation>,
+    /// Sizes of the parameters that are outputs too, with the allocation's index: where a caller does not give such an array
+    /// away after all, the runtime makes a copy of this size, outside the plan.
+    pub donated: Vec<(i64, Bytes)>,
+    /// Parameters donated without an output of their own.
+    pub donors: u64,
+    /// Bytes of these in memory space 0.
+    pub donor_bytes: Bytes,
+    /// What was damaged in the module.
+    pub warnings: Vec<String>,
+}
+
+impl Summary {
+    /// Reads the totals of a module.
+    #[must_use]
+    pub fn of(hlo: &Hlo, backend: Option<Backend>) -> Summary {
+        Summary::with_schedules(hlo, backend, &heap::simulate(hlo))
+    }
+
+    pub(super) fn with_schedules(hlo: &Hlo, backend: Option<Backend>, schedules: &[Schedule]) -> Summary {
+        let mut spaces = spaces::totals(hlo, backend);
+        for space in &mut spaces {
+            space.heap_peak = schedules.iter().find(|s| s.color == space.color).map(|s| s.peak);
+        }
+        let donors = &hlo.buffer_donors().entries;
+        let is_donor = |parameter: &(i64, Vec<i64>)| {
+            donors
+                .iter()
+                .any(|d| (d.parameter_number, &d.parameter_shape_index) == (parameter.0, &parameter.1))
+        };
+        let donor_bytes = hlo
+            .allocations()
+            .iter()
+            .filter(|a| a.color == 0 && a.parameter.as_ref().is_some_and(is_donor))
+            .map(|a| a.size)
+            .sum();
+        Summary {
+            name: hlo.name().to_owned(),
+            hlo_id: hlo.id(),
+            instructions: hlo.instruction_count() as u64,
+            rematerialized: hlo.rematerialized_count(),
+            partitions: hlo.partitions(),
+            replicas: hlo.replicas(),
+            has_plan: hlo.has_assignment(),
+            memory_analysis: hlo.has_assignment().then(|| spaces::memory_analysis(&spaces)),
+            spaces,
+            launch: launch::allocations(hlo),
+            donated: hlo
+                .allocations()
+                .iter()
+                .filter(|a| a.kind() == Some(BufferKind::Donated))
+                .map(|a| (a.index, a.size))
+                .collect(),
+            donors: donors.len() as u64,
+            donor_bytes,
+            warnings: hlo.warnings().to_vec(),
+        }
+    }
+
+    /// The totals of a memory space.
+    #[must_use]
+    pub fn space(&self, color: i64) -> Option<&SpaceTotals> {
+        self.spaces.iter().find(|s| s.color == color)
+    }
+
+    /// Bytes of the device's own memory (space 0) that the module needs in all; `None` without a buffer assignment.
+    #[must_use]
+    pub fn need(&self) -> Option<Bytes> {
+        self.has_plan.then(|| self.space(0).map_or(Bytes::ZERO, SpaceTotals::need))
+    }
+
+    /// Bytes of the device's own memory that must be free at the moment of the call.
+    #[must_use]
+    pub fn launch_need(&self) -> Option<Bytes> {
+        self.has_plan.then(|| self.space(0).map_or(Bytes::ZERO, SpaceTotals::launch_need))
+    }
+}

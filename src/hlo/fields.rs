@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
         let len = ahead.varint()?;
         let start = self.base + ahead.position();
         let here = len.min(ahead.rest().len() as u64);
-        let value = Value::Bytes(Cursor::take(&mut ahead, here)?);
+        let value = Value::Bytes(ahead.chunk(here)?);
         let end = self.base + ahead.position();
         self.cursor = ahead;
         if here < len {

@@ -24,6 +24,9 @@ pub mod terms;
 #[forbid(unsafe_code)]
 pub mod units;
 
+#[cfg(all(feature = "wasm", target_arch = "wasm32"))]
+pub mod wasm;
+
 /// Types of `proto/`, made at build time.
 #[forbid(unsafe_code)]
 #[allow(missing_docs, clippy::all)]

@@ -248,9 +248,7 @@ class Held implements Capture {
     slot.captures.add(this);
   }
 
-  async #ask<K extends keyof Questions>(
-    question: { about: K } & Questions[K]['ask'],
-  ): Promise<Questions[K]['answer']> {
+  async #ask<K extends keyof Questions>(question: { about: K } & Questions[K]['ask']): Promise<Questions[K]['answer']> {
     if (this.#closed) throw new Error(CLOSED);
     const slot = this.slot ?? (await this.#openAgain());
     return this.pool.ask(slot, { capture: this.id, question } as never) as Promise<Questions[K]['answer']>;
@@ -287,7 +285,10 @@ class Entry implements Item {
   error: string | null = null;
   capture: Capture | null = null;
 
-  constructor(id: number, readonly input: Input) {
+  constructor(
+    id: number,
+    readonly input: Input,
+  ) {
     this.id = id;
     this.name = input.name;
     this.path = input.path;

@@ -1,7 +1,7 @@
 /** What the pool and a worker say to each other. */
 
-import type { LiveMoment, PlanMoment, Report, WhatIf } from '../generated/report';
 import type { Sample, SelfTestCheck, TextKind } from '../client';
+import type { LiveMoment, PlanMoment, Report, WhatIf } from '../generated/report';
 
 /** A question about a capture that the worker has open. */
 export interface Questions {

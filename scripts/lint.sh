@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Every linter, warnings denied: Rust's formatter, clippy for this machine and for wasm32, biome and the types of
+# TypeScript and of the JavaScript beside it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exec </dev/null
+. scripts/env.sh
+step() { printf '\n== %s\n' "$*"; }
+
+step "rustfmt"
+cargo fmt --check
+
+step "clippy, this machine"
+cargo clippy --quiet --locked --all-targets -- -D warnings
+# The core alone, as other programs use it.
+cargo clippy --quiet --locked --lib --no-default-features -- -D warnings
+
+step "clippy, wasm32"
+wasm_env || { echo "no wasm32 target: run scripts/setup.sh test"; exit 1; }
+wasm=(--quiet --locked --target wasm32-unknown-unknown --lib --no-default-features --features wasm -- -D warnings)
+if [ "$wasm_from" = rustup ]; then
+  with_wasm cargo clippy "${wasm[@]}"
+elif [ -x /usr/bin/cargo-clippy ]; then
+  # By its path: cargo would first find the one of rustup, which knows nothing of Debian's library.
+  with_wasm /usr/bin/cargo-clippy clippy "${wasm[@]}"
+else
+  echo "no clippy for the compiler that makes wasm32: its own warnings are denied instead"
+  with_wasm cargo rustc "${wasm[@]}"
+fi
+
+step "biome"
+node_modules/.bin/biome ci --error-on-warnings
+
+step "types"
+node scripts/types.mjs --check
+node_modules/.bin/tsc -p tsconfig.json
+node_modules/.bin/tsc -p tsconfig.node.json
+echo "linters: nothing to say"

@@ -1,0 +1,105 @@
+/** Runs in each worker: reads Blobs through the core and answers questions about them. */
+
+import { type Capture, initSync, Opening } from '../../pkg/oomscope.js';
+import type { Reply, Request } from './protocol';
+
+/** Milliseconds between two words of progress. */
+const PROGRESS_EVERY = 100;
+
+const captures = new Map<number, Capture>();
+let fault: string | null = null;
+
+declare global {
+  /** Called by the core's panic hook, just before the trap. */
+  var oomscopeFault: (message: string) => void;
+}
+globalThis.oomscopeFault = (message) => {
+  fault = message;
+};
+
+function reply(message: Reply): void {
+  postMessage(message);
+}
+
+/**
+ * The core refuses by throwing a sentence. Whatever else comes out of it (a trap, a full stack, no memory) leaves it in
+ * a state that nobody knows: the pool then ends this worker.
+ */
+function sentenceOf(error: unknown): string | null {
+  if (typeof error === 'string') return error;
+  reply({ type: 'fault', message: fault ?? (error instanceof Error ? error.message : String(error)) });
+  return null;
+}
+
+async function open(capture: number, blob: Blob, name: string): Promise<void> {
+  reply({ type: 'progress', capture, doneBytes: 0 });
+  try {
+    const opening = new Opening(blob, name);
+    await stream(opening, blob, (doneBytes) => reply({ type: 'progress', capture, doneBytes }));
+    const read = opening.finish();
+    captures.set(capture, read);
+    reply({ type: 'opened', capture, report: read.report() });
+  } catch (error) {
+    const message = await unreadable(blob, error);
+    if (message !== null) reply({ type: 'refused', capture, message });
+  }
+}
+
+async function stream(opening: Opening, blob: Blob, progress: (doneBytes: number) => void): Promise<void> {
+  const { start, end } = opening;
+  if (end <= start) return;
+  const reader = blob.slice(start, end).stream().getReader();
+  let done = start;
+  let told = performance.now();
+  for (;;) {
+    const chunk = await reader.read();
+    if (chunk.done) return;
+    opening.feed(chunk.value);
+    done += chunk.value.length;
+    const now = performance.now();
+    if (now - told < PROGRESS_EVERY) continue;
+    told = now;
+    progress(done);
+  }
+}
+
+/** A file that was moved or changed since it was chosen fails in the browser, not in the core. */
+async function unreadable(blob: Blob, error: unknown): Promise<string | null> {
+  if (!(error instanceof DOMException)) return sentenceOf(error);
+  return `The browser cannot read this file any more (${error.name}, ${blob.size} bytes): it was moved, changed or locked since it was chosen. Choose it again.`;
+}
+
+function answer(request: Extract<Request, { type: 'ask' }>): unknown {
+  const { question } = request;
+  const capture = request.capture === null ? null : captures.get(request.capture);
+  if (!capture) throw 'This capture is not open.';
+  switch (question.about) {
+    case 'report':
+      return capture.report(question.module);
+    default:
+      throw 'This question has no answer yet.';
+  }
+}
+
+addEventListener('message', ({ data: request }: MessageEvent<Request>) => {
+  switch (request.type) {
+    case 'start':
+      initSync({ module: request.engine });
+      return;
+    case 'open':
+      void open(request.capture, request.blob, request.name);
+      return;
+    case 'close':
+      captures.get(request.capture)?.free();
+      captures.delete(request.capture);
+      return;
+    case 'ask':
+      try {
+        reply({ type: 'answer', id: request.id, value: answer(request) });
+      } catch (error) {
+        const message = sentenceOf(error);
+        if (message !== null) reply({ type: 'no-answer', id: request.id, message });
+      }
+      return;
+  }
+});

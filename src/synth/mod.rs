@@ -2,10 +2,18 @@
 //! labelled synthetic by their host name.
 //!
 //! * [`space`] writes captures as profilers do; [`module`] makes a module with its memory plan;
-//! * [`bfc`] simulates the allocator.
+//! * [`bfc`] simulates the allocator, and [`run`] a program that executes modules while it is being profiled;
+//! * [`scenarios`] has one small capture for each finding, with what its report has to say.
 
+mod assign;
 pub mod bfc;
 pub mod heap;
+mod launch;
 pub mod module;
+pub mod program;
+pub mod run;
+pub mod scenarios;
+pub mod shape;
 pub mod space;
+pub mod transformer;
 pub mod wire;

@@ -3,93 +3,29 @@
 //! A [`Builder`] is told instructions in the order of the schedule and makes of them what XLA's buffer assignment makes:
 //! logical buffers, donated and plain parameters, outputs, one temporary block with offsets, and the heap trace.
 
-use super::heap::Packer;
+use super::shape::{Element, Shape, shape, tuple_of};
 use crate::proto::hlo::{
-    BufferAliasProto, BufferAllocationProto, BufferAssignmentProto, DeviceAssignmentProto,
-    HeapSimulatorTrace, HloBufferDonorProto, HloComputationProto, HloInputOutputAliasProto,
-    HloInstructionProto, HloModuleProto, HloProto, LayoutProto, LogicalBufferProto, OpMetadata,
-    ProgramShapeProto, ShapeProto, StackFrameIndexProto,
-    buffer_allocation_proto::Assigned,
-    heap_simulator_trace::Event,
-    hlo_buffer_donor_proto::BufferDonorEntryProto,
-    hlo_input_output_alias_proto::AliasEntryProto,
+    BufferAliasProto, HloComputationProto, HloInstructionProto, HloModuleProto, OpMetadata, ShapeProto,
+    StackFrameIndexProto,
     logical_buffer_proto::Location,
     stack_frame_index_proto::{FileLocation, StackFrame},
 };
 use std::collections::BTreeMap;
 
-/// Element types, with their numbers in `xla.PrimitiveType`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Element {
-    Pred = 1,
-    S8 = 2,
-    S32 = 4,
-    U8 = 6,
-    U32 = 8,
-    F32 = 11,
-    Bf16 = 16,
-}
-
-/// `xla.PrimitiveType.TUPLE`.
-const TUPLE: i32 = 13;
-
-/// An array's shape, laid out with the last dimension innermost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
-    /// The type of its elements.
-    pub element: Element,
-    /// Its dimensions; none for a scalar.
-    pub dims: Vec<i64>,
-}
-
-/// A shape, as in `shape(F32, &[8, 128])`.
-#[must_use]
-pub fn shape(element: Element, dims: &[i64]) -> Shape {
-    Shape { element, dims: dims.to_vec() }
-}
-
-impl Shape {
-    /// Its size.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        let width = match self.element {
-            Element::Pred | Element::S8 | Element::U8 => 1,
-            Element::Bf16 => 2,
-            Element::S32 | Element::U32 | Element::F32 => 4,
-        };
-        self.dims.iter().fold(width, |n, d| n * d.unsigned_abs())
-    }
-
-    fn proto(&self) -> ShapeProto {
-        let order = (0..self.dims.len() as i64).rev().collect();
-        ShapeProto {
-            element_type: self.element as i32,
-            dimensions: self.dims.clone(),
-            layout: Some(LayoutProto { minor_to_major: order, ..LayoutProto::default() }),
-            ..ShapeProto::default()
-        }
-    }
-}
-
-fn tuple_of(shapes: impl Iterator<Item = ShapeProto>) -> ShapeProto {
-    ShapeProto { element_type: TUPLE, tuple_shapes: shapes.collect(), ..ShapeProto::default() }
-}
-
 /// The result of an instruction, or of a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Value(usize);
+pub struct Value(pub(super) usize);
 
 #[derive(Debug)]
-struct ValueInfo {
-    instruction: i64,
-    shape: Shape,
-    group: usize,
+pub(super) struct ValueInfo {
+    pub(super) instruction: i64,
+    pub(super) shape: Shape,
+    pub(super) group: usize,
 }
 
 /// What holds a group's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Parameter(i64),
     Constant,
     Temp,
@@ -99,27 +35,27 @@ enum Place {
 
 /// Logical buffers that share their bytes (XLA's `HloBuffer`).
 #[derive(Debug)]
-struct Group {
-    place: Place,
-    size: u64,
-    color: i64,
-    live_out: bool,
-    is_tuple: bool,
-    buffers: Vec<usize>,
+pub(super) struct Group {
+    pub(super) place: Place,
+    pub(super) size: u64,
+    pub(super) color: i64,
+    pub(super) live_out: bool,
+    pub(super) is_tuple: bool,
+    pub(super) buffers: Vec<usize>,
     /// Last moment of the schedule that reads it.
-    last: usize,
+    pub(super) last: usize,
     /// The group whose output allocation it uses as scratch.
-    scratch_of: Option<usize>,
+    pub(super) scratch_of: Option<usize>,
 }
 
 #[derive(Debug)]
-struct Buffer {
-    size: u64,
-    instruction: i64,
-    shape_index: Vec<i64>,
-    group: usize,
+pub(super) struct Buffer {
+    pub(super) size: u64,
+    pub(super) instruction: i64,
+    pub(super) shape_index: Vec<i64>,
+    pub(super) group: usize,
     /// Moment of the schedule that defines it.
-    at: usize,
+    pub(super) at: usize,
 }
 
 /// How instruction ids and Python positions are written.
@@ -134,24 +70,25 @@ pub enum Style {
 /// A module being made.
 #[derive(Debug)]
 pub struct Builder {
-    module: HloModuleProto,
-    style: Style,
-    frames: StackFrameIndexProto,
-    frame: i32,
-    file: String,
-    line: i32,
-    color: i64,
-    current: usize,
-    values: Vec<ValueInfo>,
-    groups: Vec<Group>,
-    buffers: Vec<Buffer>,
-    aliases: Vec<BufferAliasProto>,
+    pub(super) module: HloModuleProto,
+    pub(super) style: Style,
+    pub(super) frames: StackFrameIndexProto,
+    pub(super) frame: i32,
+    pub(super) file: String,
+    pub(super) line: i32,
+    pub(super) color: i64,
+    pub(super) current: usize,
+    pub(super) values: Vec<ValueInfo>,
+    pub(super) groups: Vec<Group>,
+    pub(super) buffers: Vec<Buffer>,
+    pub(super) aliases: Vec<BufferAliasProto>,
     /// Computation and name of the instruction at each moment of the schedule.
-    schedule: Vec<(usize, String)>,
-    names: BTreeMap<String, u32>,
-    next_id: i64,
-    parameters: Vec<(String, ShapeProto)>,
-    donors: Vec<i64>,
+    pub(super) schedule: Vec<(usize, String)>,
+    pub(super) names: BTreeMap<String, u32>,
+    pub(super) next_id: i64,
+    pub(super) parameters: Vec<(String, ShapeProto)>,
+    pub(super) donors: Vec<i64>,
+    pub(super) partitions: i32,
 }
 
 impl Builder {
@@ -176,6 +113,7 @@ impl Builder {
             next_id: 0,
             parameters: Vec::new(),
             donors: Vec::new(),
+            partitions: 1,
         };
         builder.computation("main");
         builder
@@ -221,6 +159,11 @@ impl Builder {
         self.frame = parent;
     }
 
+    /// Sets how many devices the program is partitioned over.
+    pub fn devices(&mut self, partitions: i32) {
+        self.partitions = partitions;
+    }
+
     /// Sets the memory space of the buffers that follow: 0 is the device's memory, 5 the host's.
     pub fn space(&mut self, color: i64) {
         self.color = color;
@@ -241,7 +184,13 @@ impl Builder {
     }
 
     /// Adds an instruction to the current computation and to the schedule, without any buffer.
-    fn instruction(&mut self, kind: &str, op_name: &str, shape: ShapeProto, operands: &[Value]) -> usize {
+    pub(super) fn instruction(
+        &mut self,
+        kind: &str,
+        op_name: &str,
+        shape: ShapeProto,
+        operands: &[Value],
+    ) -> usize {
         let opcode = match kind {
             _ if kind.contains("fusion") => "fusion",
             _ if kind.starts_with("custom-call") => "custom-call",
@@ -281,14 +230,14 @@ impl Builder {
         moment
     }
 
-    fn last(&mut self) -> &mut HloInstructionProto {
+    pub(super) fn last(&mut self) -> &mut HloInstructionProto {
         // `instruction` has just pushed one.
         let instructions = &mut self.module.computations[self.current].instructions;
         let at = instructions.len() - 1;
         &mut instructions[at]
     }
 
-    fn group(&mut self, place: Place, size: u64) -> usize {
+    pub(super) fn group(&mut self, place: Place, size: u64) -> usize {
         let (color, last) = (self.color, self.schedule.len());
         self.groups.push(Group {
             place,
@@ -303,7 +252,7 @@ impl Builder {
         self.groups.len() - 1
     }
 
-    fn buffer(&mut self, group: usize, size: u64, shape_index: Vec<i64>) {
+    pub(super) fn buffer(&mut self, group: usize, size: u64, shape_index: Vec<i64>) {
         let at = self.schedule.len() - 1;
         let instruction = self.last().id;
         self.groups[group].buffers.push(self.buffers.len());
@@ -507,190 +456,6 @@ impl Builder {
     pub fn scratch(&mut self, value: Value, output: Value) {
         let group = self.values[value.0].group;
         self.groups[group].scratch_of = Some(self.values[output.0].group);
-    }
-
-    /// Ends the program with its results. A result that lies in a parameter's buffer makes that parameter donated.
-    #[must_use]
-    pub fn finish(mut self, outputs: &[Value]) -> HloProto {
-        let shapes: Vec<ShapeProto> = outputs.iter().map(|v| self.values[v.0].shape.proto()).collect();
-        let result = match shapes.as_slice() {
-            [one] => one.clone(),
-            _ => tuple_of(shapes.into_iter()),
-        };
-        let alone = outputs.len() == 1;
-        if !alone {
-            self.instruction("tuple", "", result.clone(), outputs);
-            let table = self.group(Place::Output, 8 * outputs.len() as u64);
-            self.groups[table].is_tuple = true;
-            self.groups[table].live_out = true;
-            self.buffer(table, 8 * outputs.len() as u64, Vec::new());
-        }
-        let mut entries = Vec::new();
-        for (i, v) in outputs.iter().enumerate() {
-            let group = &mut self.groups[self.values[v.0].group];
-            group.live_out = true;
-            match group.place {
-                Place::Parameter(parameter_number) => entries.push(AliasEntryProto {
-                    output_shape_index: if alone { Vec::new() } else { vec![i as i64] },
-                    parameter_number,
-                    kind: 1,
-                    ..AliasEntryProto::default()
-                }),
-                _ => group.place = Place::Output,
-            }
-        }
-        let entry = &self.module.computations[0];
-        self.module.entry_computation_name.clone_from(&entry.name);
-        self.module.entry_computation_id = entry.id;
-        self.module.host_program_shape = Some(ProgramShapeProto {
-            parameters: self.parameters.iter().map(|p| p.1.clone()).collect(),
-            result: Some(result),
-            parameter_names: self.parameters.iter().map(|p| p.0.clone()).collect(),
-        });
-        self.module.input_output_alias = Some(HloInputOutputAliasProto { entries });
-        self.module.buffer_donor = Some(HloBufferDonorProto {
-            entries: self
-                .donors
-                .iter()
-                .map(|&parameter_number| BufferDonorEntryProto {
-                    parameter_number,
-                    ..BufferDonorEntryProto::default()
-                })
-                .collect(),
-        });
-        self.module.device_assignment =
-            Some(DeviceAssignmentProto { replica_count: 1, computation_count: 1 });
-        if self.style == Style::New {
-            self.module.stack_frame_index = Some(std::mem::take(&mut self.frames));
-        }
-        let plan = self.assign();
-        HloProto { hlo_module: Some(self.module), buffer_assignment: Some(plan) }
-    }
-
-    /// Buffer assignment: an allocation for each parameter, output and constant, and one block a memory space for
-    /// everything else, laid out by walking the schedule.
-    fn assign(&mut self) -> BufferAssignmentProto {
-        let mut allocations = Vec::new();
-        let mut members: Vec<Vec<usize>> = vec![Vec::new(); self.groups.len()];
-        for (g, group) in self.groups.iter().enumerate() {
-            if let Some(host) = group.scratch_of {
-                members[host].push(g);
-            }
-        }
-        // XLA assigns the largest first; at launch the run asks for them in this order.
-        let mut order: Vec<usize> =
-            (0..self.groups.len()).filter(|&g| self.groups[g].place != Place::Temp).collect();
-        order.sort_by_key(|&g| std::cmp::Reverse(self.groups[g].size));
-        for g in order {
-            let group = &self.groups[g];
-            let assigned = std::iter::once(&g).chain(&members[g]).flat_map(|&g| &self.groups[g].buffers);
-            let assigned = assigned.map(|&b| self.assigned(b, 0)).collect();
-            let parameter = if let Place::Parameter(n) = group.place { Some(n) } else { None };
-            allocations.push(BufferAllocationProto {
-                index: allocations.len() as i64,
-                size: group.size as i64,
-                is_entry_computation_parameter: parameter.is_some(),
-                parameter_number: parameter.unwrap_or(0),
-                maybe_live_out: group.live_out,
-                is_constant: group.place == Place::Constant,
-                is_tuple: group.is_tuple,
-                color: group.color,
-                assigned,
-                ..BufferAllocationProto::default()
-            });
-        }
-        let mut traces = Vec::new();
-        let mut colors: Vec<i64> = self.groups.iter().map(|g| g.color).collect();
-        colors.sort_unstable();
-        colors.dedup();
-        for color in colors {
-            let (size, assigned, events) = self.lay_out(color);
-            if events.is_empty() {
-                continue;
-            }
-            let index = allocations.len() as i64;
-            let size = size as i64;
-            allocations.push(BufferAllocationProto {
-                index,
-                size,
-                color,
-                assigned,
-                ..BufferAllocationProto::default()
-            });
-            let buffer_allocation_index = index;
-            traces.push(HeapSimulatorTrace {
-                events,
-                whole_module_simulation: true,
-                buffer_allocation_index,
-            });
-        }
-        let logical_buffers = self.buffers.iter().enumerate().map(|(id, b)| LogicalBufferProto {
-            id: id as i64,
-            size: b.size as i64,
-            defined_at: Some(Location {
-                instruction_id: b.instruction,
-                shape_index: b.shape_index.clone(),
-                ..Location::default()
-            }),
-            color: self.groups[b.group].color,
-        });
-        BufferAssignmentProto {
-            logical_buffers: logical_buffers.collect(),
-            buffer_aliases: std::mem::take(&mut self.aliases),
-            buffer_allocations: allocations,
-            heap_simulator_traces: traces,
-        }
-    }
-
-    fn assigned(&self, buffer: usize, offset: u64) -> Assigned {
-        let size = self.buffers[buffer].size as i64;
-        Assigned { logical_buffer_id: buffer as i64, offset: offset as i64, size }
-    }
-
-    /// The block of one memory space: its size, who lies where, and the trace.
-    fn lay_out(&self, color: i64) -> (u64, Vec<Assigned>, Vec<Event>) {
-        let in_block = |g: &Group| g.place == Place::Temp && g.color == color && g.scratch_of.is_none();
-        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); self.schedule.len() + 1];
-        for (g, group) in self.groups.iter().enumerate() {
-            if in_block(group) && !group.buffers.is_empty() {
-                ends[group.last].push(g);
-            }
-        }
-        let mut packer = Packer::default();
-        let mut offsets: Vec<u64> = vec![0; self.groups.len()];
-        let (mut assigned, mut events) = (Vec::new(), Vec::new());
-        let mut defined = self.buffers.iter().enumerate().peekable();
-        for (moment, dying) in ends.iter().enumerate() {
-            let event = |kind: i32, buffer: usize, canonical: usize| {
-                let at = moment.min(self.schedule.len() - 1);
-                let (computation, instruction) = &self.schedule[at];
-                Event {
-                    kind,
-                    buffer_id: buffer as i64,
-                    computation_name: self.module.computations[*computation].name.clone(),
-                    instruction_name: instruction.clone(),
-                    share_with_canonical_id: if kind == 2 { canonical as i64 } else { 0 },
-                }
-            };
-            while let Some((id, buffer)) = defined.next_if(|(_, b)| b.at == moment) {
-                let group = &self.groups[buffer.group];
-                if !in_block(group) {
-                    continue;
-                }
-                if group.buffers[0] == id {
-                    offsets[buffer.group] = packer.place(group.size);
-                    events.push(event(0, id, id));
-                } else {
-                    events.push(event(2, id, group.buffers[0]));
-                }
-                assigned.push(self.assigned(id, offsets[buffer.group]));
-            }
-            for &g in dying {
-                packer.release(offsets[g], self.groups[g].size);
-                events.extend(self.groups[g].buffers.iter().map(|&b| event(1, b, b)));
-            }
-        }
-        (packer.size, assigned, events)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the builder lays out must be a plan that XLA could have made.
 
-use super::{Element::*, *};
+use super::super::shape::Element::*;
+use super::*;
+use crate::proto::hlo::{BufferAssignmentProto, HeapSimulatorTrace, HloProto};
 use std::collections::HashMap;
 
 fn step() -> HloProto {

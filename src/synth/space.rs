@@ -120,16 +120,30 @@ impl Plane {
     }
 
     /// Adds an event to the line with index `line`. `at` counts from the origin of all lines' times; an instant has
-    /// the duration 0. Events may come in any order.
-    pub fn event(&mut self, line: usize, name: &str, at: Picos, duration: Picos, stats: &[(&str, Stat<'_>)]) {
+    /// the duration 0. Events may come in any order. Returns the event's index for [`Plane::lasted`].
+    pub fn event(
+        &mut self,
+        line: usize,
+        name: &str,
+        at: Picos,
+        duration: Picos,
+        stats: &[(&str, Stat<'_>)],
+    ) -> usize {
         let name = self.event_names.id(name);
         let mut written = Message::default();
         for (key, value) in stats {
             let stat = self.encode_stat(key, *value);
             written.bytes(4, &stat.bytes);
         }
-        if let Some(line) = self.lines.get_mut(line) {
-            line.events.push(Event { name, at, duration, stats: written });
+        let Some(line) = self.lines.get_mut(line) else { return 0 };
+        line.events.push(Event { name, at, duration, stats: written });
+        line.events.len() - 1
+    }
+
+    /// Says how long an event lasted.
+    pub fn lasted(&mut self, line: usize, event: usize, duration: Picos) {
+        if let Some(event) = self.lines.get_mut(line).and_then(|l| l.events.get_mut(event)) {
+            event.duration = duration;
         }
     }
 

@@ -65,10 +65,7 @@ impl Session {
             between_executions: vec![],
             findings: vec![],
             limits: vec![],
-            omitted: Omitted {
-                live_at_peak: BTreeMap::new(),
-                ..Default::default()
-            },
+            omitted: Omitted { live_at_peak: BTreeMap::new(), ..Default::default() },
         }
     }
 }

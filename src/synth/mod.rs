@@ -3,10 +3,11 @@
 //!
 //! * [`space`] writes captures as profilers do; [`module`] makes a module with its memory plan;
 //! * [`bfc`] simulates the allocator, and [`run`] a program that executes modules while it is being profiled;
-//! * [`scenarios`] has one small capture for each finding, with what its report has to say.
+//! * [`scenarios`] has one small capture for each finding, with what its report has to say, and [`check`] compares.
 
 mod assign;
 pub mod bfc;
+pub mod check;
 pub mod heap;
 mod launch;
 pub mod module;

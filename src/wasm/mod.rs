@@ -9,7 +9,7 @@ mod standin;
 use blob::BlobSource;
 use js_sys::Uint8Array;
 use serde::Serialize;
-use standin::{Analysis, Session};
+use standin::{Analysis, Options, Session};
 use wasm_bindgen::prelude::*;
 
 /// The words of something that JavaScript threw.
@@ -48,14 +48,13 @@ fn start() {
 
 /// A file that is being read.
 #[wasm_bindgen]
+#[derive(Debug)]
 pub struct Opening {
-    source: BlobSource,
-    analysis: Analysis,
-    /// Bytes given but not consumed yet: the beginning of an event whose end is in the next chunk.
+    analysis: Analysis<BlobSource>,
+    /// Bytes given but not done with: the beginning of an event whose end comes with the next chunk.
     carry: Vec<u8>,
     /// Where in the file `carry` starts.
     offset: u64,
-    end: u64,
 }
 
 #[wasm_bindgen]
@@ -65,49 +64,44 @@ impl Opening {
     /// # Errors
     /// A sentence that says what the file is, if it is none that can be read.
     #[wasm_bindgen(constructor)]
-    pub fn new(blob: web_sys::Blob, name: String) -> Result<Opening, JsValue> {
-        let source = BlobSource::new(blob)?;
-        let analysis = Analysis::open(&source, name).map_err(refusal)?;
-        let range = analysis.stream_range().unwrap_or(0..0);
-        Ok(Opening { source, analysis, carry: Vec::new(), offset: range.start, end: range.end })
+    pub fn new(blob: web_sys::Blob, name: &str) -> Result<Opening, JsValue> {
+        let analysis = Analysis::open(BlobSource::new(blob)?, name).map_err(refusal)?;
+        Ok(Opening { analysis, carry: Vec::new(), offset: 0 })
     }
 
-    /// The first byte to stream.
-    #[wasm_bindgen(getter)]
-    pub fn start(&self) -> f64 {
-        self.offset as f64
+    /// The first byte to stream; `undefined` when all were had.
+    pub fn wants(&self) -> Option<f64> {
+        self.analysis.wants().map(|range| range.start as f64)
     }
 
-    /// One past the last byte to stream; equal to `start` where there is nothing to stream.
-    #[wasm_bindgen(getter)]
-    pub fn end(&self) -> f64 {
-        self.end as f64
-    }
-
-    /// The next bytes of the stream.
-    pub fn feed(&mut self, chunk: &Uint8Array) {
+    /// The next bytes of the stream, which lie at `offset` of the file: right behind those before, or at
+    /// [`Opening::wants`].
+    pub fn feed(&mut self, offset: f64, chunk: &Uint8Array) {
         let held = self.carry.len();
+        if held == 0 {
+            self.offset = offset as u64;
+        }
         self.carry.resize(held + chunk.length() as usize, 0);
         chunk.copy_to(&mut self.carry[held..]);
-        let used = self.analysis.feed(self.offset, &self.carry).min(self.carry.len());
-        self.carry.drain(..used);
-        self.offset += used as u64;
+        let done = self.analysis.feed(self.offset, &self.carry).min(self.carry.len());
+        self.carry.drain(..done);
+        self.offset += done as u64;
     }
 
     /// After the last byte.
     ///
     /// # Errors
-    /// A sentence, where the file could not be read any more.
+    /// A sentence, where the file turned out not to be what it said.
     pub fn finish(self) -> Result<Capture, JsValue> {
-        let session = self.analysis.finish(&self.source);
-        Ok(Capture { session })
+        Ok(Capture { session: self.analysis.finish().map_err(refusal)? })
     }
 }
 
 /// A file that was read.
 #[wasm_bindgen]
+#[derive(Debug)]
 pub struct Capture {
-    session: Session,
+    session: Session<BlobSource>,
 }
 
 #[wasm_bindgen]
@@ -116,7 +110,7 @@ impl Capture {
     ///
     /// # Errors
     /// A sentence, where there is no such module.
-    pub fn report(&self, module: Option<String>) -> Result<JsValue, JsValue> {
-        to_js(&self.session.report(module.as_deref()))
+    pub fn report(&mut self, module: Option<String>) -> Result<JsValue, JsValue> {
+        to_js(&self.session.report(&Options { module }))
     }
 }

@@ -6,38 +6,48 @@ use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-pub(super) struct Analysis {
+#[derive(Debug)]
+pub(super) struct Analysis<S> {
+    source: S,
     name: String,
     size: u64,
+    at: u64,
     sum: u64,
 }
 
-impl Analysis {
-    pub(super) fn open(source: &impl Source, name: String) -> Result<Analysis, ReadError> {
+pub(super) struct Options {
+    pub module: Option<String>,
+}
+
+impl<S: Source> Analysis<S> {
+    pub(super) fn open(source: S, name: &str) -> Result<Analysis<S>, ReadError> {
         let mut head = [0; 16];
         source.read_at(0, &mut head)?;
-        Ok(Analysis { name, size: source.len(), sum: 0 })
+        Ok(Analysis { name: name.to_owned(), size: source.len(), source, at: 0, sum: 0 })
     }
 
-    pub(super) fn stream_range(&self) -> Option<Range<u64>> {
-        (self.size > 0).then_some(0..self.size)
+    pub(super) fn wants(&self) -> Option<Range<u64>> {
+        (self.at < self.size).then_some(self.at..self.size)
     }
 
     pub(super) fn feed(&mut self, _offset: u64, bytes: &[u8]) -> usize {
-        let whole = bytes.len() / 7 * 7;
+        let whole = if self.at + bytes.len() as u64 >= self.size { bytes.len() } else { bytes.len() / 7 * 7 };
         self.sum += bytes[..whole].iter().map(|b| u64::from(*b)).sum::<u64>();
+        self.at += whole as u64;
         whole
     }
 
-    pub(super) fn finish(self, _source: &impl Source) -> Session {
-        Session(self)
+    pub(super) fn finish(self) -> Result<Session<S>, ReadError> {
+        Ok(Session(self))
     }
 }
 
-pub(super) struct Session(Analysis);
+#[derive(Debug)]
+pub(super) struct Session<S>(Analysis<S>);
 
-impl Session {
-    pub(super) fn report(&self, _module: Option<&str>) -> Report {
+impl<S: Source> Session<S> {
+    pub(super) fn report(&mut self, options: &Options) -> Report {
+        let _ = (&self.0.source, &options.module);
         Report {
             schema: "oomscope/1".into(),
             tool: Tool { name: "oomscope".into(), version: env!("CARGO_PKG_VERSION").into() },

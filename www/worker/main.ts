@@ -5,6 +5,8 @@ import type { Reply, Request } from './protocol';
 
 /** Milliseconds between two words of progress. */
 const PROGRESS_EVERY = 100;
+/** Bytes: to begin a stream anew costs about as much time as to let so many pass. */
+const WORTH_SKIPPING = 4 << 20;
 
 const captures = new Map<number, Capture>();
 let fault: string | null = null;
@@ -45,21 +47,25 @@ async function open(capture: number, blob: Blob, name: string): Promise<void> {
   }
 }
 
+/** Gives the core the bytes it wants, in the order of the file; a long stretch that it does not want is left out. */
 async function stream(opening: Opening, blob: Blob, progress: (doneBytes: number) => void): Promise<void> {
-  const { start, end } = opening;
-  if (end <= start) return;
-  const reader = blob.slice(start, end).stream().getReader();
-  let done = start;
   let told = performance.now();
-  for (;;) {
-    const chunk = await reader.read();
-    if (chunk.done) return;
-    opening.feed(chunk.value);
-    done += chunk.value.length;
-    const now = performance.now();
-    if (now - told < PROGRESS_EVERY) continue;
-    told = now;
-    progress(done);
+  for (let start = opening.wants(); start !== undefined; ) {
+    const reader = blob.slice(start).stream().getReader();
+    let at = start;
+    do {
+      const chunk = await reader.read();
+      if (chunk.done) return;
+      opening.feed(at, chunk.value);
+      at += chunk.value.length;
+      start = opening.wants();
+      const now = performance.now();
+      if (now - told >= PROGRESS_EVERY) {
+        told = now;
+        progress(at);
+      }
+    } while (start !== undefined && start - at < WORTH_SKIPPING);
+    await reader.cancel();
   }
 }
 

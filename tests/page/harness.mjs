@@ -76,10 +76,12 @@ export async function addressOf(from) {
  * @param {'file' | 'localhost'} [options.from]
  * @param {import('playwright-core').BrowserContextOptions} [options.context]
  * @param {string} [options.hash] the address's fragment, with its `#`
+ * @param {string} [options.init] a script that runs before those of the page
  */
-export async function openPage({ from = 'file', context: settings = {}, hash = '' } = {}) {
+export async function openPage({ from = 'file', context: settings = {}, hash = '', init = '' } = {}) {
   const context = await (await browser()).newContext({ acceptDownloads: true, ...settings });
   const page = await context.newPage();
+  if (init) await page.addInitScript(init);
   /** Addresses asked for, but for the page itself and its workers and downloads from memory. @type {string[]} */
   const requests = [];
   /** What the console said that should never be said. @type {string[]} */

@@ -10,6 +10,8 @@ pub mod bytes;
 #[forbid(unsafe_code)]
 pub mod capture;
 #[forbid(unsafe_code)]
+pub mod estimate;
+#[forbid(unsafe_code)]
 pub mod evidence;
 #[forbid(unsafe_code)]
 pub mod hlo;

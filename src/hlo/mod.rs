@@ -15,6 +15,7 @@ mod loops;
 mod module;
 mod namestack;
 mod parse;
+mod schedule;
 mod shape;
 
 pub use assignment::{Allocation, Assigned, BufIx, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer};

@@ -22,6 +22,7 @@ pub struct Hlo {
     /// Positions in `instructions`, by id; of several with one id the first comes first.
     pub(super) by_id: Vec<u32>,
     pub(super) by_name: OnceLock<Vec<u32>>,
+    pub(super) schedule: Span,
     pub(super) aliases: HloInputOutputAliasProto,
     pub(super) donors: HloBufferDonorProto,
     /// Replicas and partitions.

@@ -14,6 +14,8 @@ pub mod estimate;
 #[forbid(unsafe_code)]
 pub mod evidence;
 #[forbid(unsafe_code)]
+pub mod findings;
+#[forbid(unsafe_code)]
 pub mod hlo;
 #[forbid(unsafe_code)]
 pub mod plan;

@@ -1,0 +1,155 @@
+//! `allocator-retry`: an allocation had to wait for memory, or a launch failed for want of it.
+
+use super::case::Case;
+use super::draft::Draft;
+use super::fixes;
+use super::words::{base, count, name};
+use crate::report::{BufferKind, Finding, MissingAllocation, Retry, RetryOutcome, Severity};
+use crate::units::{Bytes, Evidence};
+
+/// Any wait of an allocator, or a failed launch: the evidence of an out-of-memory in the capture.
+pub(super) fn find(case: &Case) -> Option<Finding> {
+    let failed: Vec<(usize, &Retry)> = of(case, RetryOutcome::Failed);
+    let rescued: Vec<(usize, &Retry)> = of(case, RetryOutcome::Rescued);
+    match (case.failure, rescued.iter().max_by_key(|(_, r)| r.duration_ps)) {
+        (Some(_), _) => Some(failure(case, &failed, rescued.len())),
+        (None, Some(&(at, longest))) => Some(near_miss(case, at, longest, rescued.len())),
+        (None, None) => None,
+    }
+}
+
+fn of<'a>(case: &Case<'a>, outcome: RetryOutcome) -> Vec<(usize, &'a Retry)> {
+    case.report.retries.iter().enumerate().filter(|(_, r)| r.outcome == outcome).collect()
+}
+
+fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
+    let what = launch(case).map_or_else(|| "An allocation".to_owned(), |w| format!("The launch of {w}"));
+    let retry = case.failure.and_then(|f| f.retry).or_else(|| failed.last().copied());
+    let mut draft = Draft::new("allocator-retry", Severity::Error, "An allocation failed");
+    let mut sentence = format!("{what} failed");
+    if let Some((at, r)) = retry {
+        sentence += &format!(" after waiting {} for memory", r.duration_ps);
+        draft = draft.time("wait_ps", r.duration_ps, r.evidence).at("retry", at, "the wait");
+    }
+    if let Some(m) = retry.and_then(|(_, r)| r.missing.as_ref()) {
+        sentence += &format!(
+            ": {} of its {} planned allocations were made, the next one, {} of {}, was refused",
+            m.obtained,
+            m.planned,
+            asked(m),
+            m.bytes
+        );
+        draft = draft
+            .bytes("request_bytes", m.bytes, Evidence::Inferred)
+            .number("obtained", m.obtained as f64, Evidence::Read)
+            .number("planned", m.planned as f64, Evidence::Read);
+    }
+    if let Some((_, r)) = retry {
+        sentence += &room(r);
+        draft = draft.maybe_bytes("free_bytes", r.free_bytes, Evidence::Measured).maybe_bytes(
+            "largest_free_bytes",
+            r.largest_free_bytes,
+            Evidence::Measured,
+        );
+    }
+    sentence += ".";
+    if rescued > 0 {
+        sentence += &format!(" Before it, {} ended well.", count(rescued as u64, "wait"));
+    }
+    if let Some(leaked) = leaked(case) {
+        sentence += &format!(
+            " The {leaked} it had already got were not freed in the capture: a retry after the error starts with less."
+        );
+    }
+    let execution = case.failure.and_then(|f| f.execution).map(|(i, _)| i);
+    let draft = draft
+        .sentence(sentence)
+        .cause(
+            "The pool could not give the block; XLA waits up to 10 s for somebody to free memory and then gives up. Why the \
+             room was missing is said by the other findings.",
+        )
+        .at("execution", execution, "the launch that failed");
+    draft.done()
+}
+
+/// The launch that failed, in words.
+fn launch(case: &Case) -> Option<String> {
+    let (_, e) = case.failure?.execution?;
+    let module = e.module.as_deref().map_or_else(|| "a module".to_owned(), name);
+    Some(format!("{module}, execution {}", e.number))
+}
+
+/// `temp`, `output 31 f32[2560,3584]`.
+pub(super) fn asked(m: &MissingAllocation) -> String {
+    match (m.kind, m.what.is_empty()) {
+        (BufferKind::Temp, _) => "its temp block".to_owned(),
+        (_, false) => format!("its {}", name(&m.what)),
+        (_, true) => "an output".to_owned(),
+    }
+}
+
+/// `, with 2.49 GiB free in one piece`.
+fn room(r: &Retry) -> String {
+    match (r.free_bytes, r.largest_free_bytes) {
+        (Some(free), Some(largest)) if near(free, largest, r) => format!(", with {free} free"),
+        (Some(free), Some(largest)) => format!(", with {free} free and about {largest} in the largest piece"),
+        (Some(free), None) => format!(", with {free} free"),
+        _ => String::new(),
+    }
+}
+
+fn near(free: Bytes, largest: Bytes, r: &Retry) -> bool {
+    free.saturating_sub(largest) <= r.largest_free_error_bytes.unwrap_or_default()
+}
+
+/// Bytes obtained by the failed launch that the last event of the capture still counts: XLA keeps them on the way out.
+fn leaked(case: &Case) -> Option<Bytes> {
+    let (_, e) = case.own_failure()?.execution?;
+    let (_, pool) = case.pool?;
+    let kept = pool.in_use_end_bytes?.saturating_sub(e.in_use_start_bytes?);
+    let got: Bytes = e.requested_bytes.iter().copied().sum();
+    // Within rounding of the chunks, and worth a word.
+    (got.0 >= 1 << 20 && kept >= got).then_some(got)
+}
+
+fn near_miss(case: &Case, at: usize, longest: &Retry, waits: usize) -> Finding {
+    let module = longest
+        .execution
+        .and_then(|i| case.report.executions.get(usize::try_from(i).ok()?))
+        .and_then(|e| Some((e.module.as_deref()?, e.number)));
+    let whose = module.map_or_else(
+        || "An allocation".to_owned(),
+        |(m, number)| format!("Execution {number} of {}", name(base(m))),
+    );
+    let mut sentence = format!("{whose} had to wait {} for memory", longest.duration_ps);
+    let mut draft = Draft::new("allocator-retry", Severity::Warning, "An allocation only just succeeded")
+        .time("wait_ps", longest.duration_ps, longest.evidence)
+        .number("waits", waits as f64, longest.evidence);
+    if let Some(m) = &longest.missing {
+        sentence += &format!(" ({} of {})", asked(m), m.bytes);
+        draft = draft.bytes("request_bytes", m.bytes, Evidence::Inferred);
+    }
+    sentence += &room(longest);
+    sentence += "; then something else was freed and it went on.";
+    if waits > 1 {
+        sentence += &format!(" There were {waits} such waits.");
+    }
+    let function = fixes::function(case);
+    draft
+        .sentence(sentence)
+        .maybe_bytes("free_bytes", longest.free_bytes, Evidence::Measured)
+        .cause(
+            "The pool was full for a moment: two things that take turns overlapped. The next time nobody may free in time, \
+             and each wait stops the program.",
+        )
+        .fix(fixes::plain(
+            "prefetch-less",
+            format!("Prefetch fewer batches, or free the oldest before {function} is called."),
+            "Less overlap of transfers with the step.",
+            "",
+        ))
+        .fix(fixes::half_batch(case))
+        .fix(fixes::larger_pool(case))
+        .at("retry", at, "the longest wait")
+        .done()
+}

@@ -1,0 +1,265 @@
+//! The evidence that the rules read, gathered once.
+
+use super::detail::Detail;
+use super::estimates::Estimator;
+use crate::report::{
+    Allocator, AllocatorKind, Backend, Execution, Fits, MissingAllocation, Module, Outcome, PlanReport,
+    Report, Retry, RetryOutcome, Space,
+};
+use crate::units::{Bytes, Evidence};
+
+/// What is known of one capture, for the rules.
+///
+/// The report holds all that was read and joined, its lists whole; findings, verdict and limits are made from it. Beside it
+/// stands what only the rules want of the module analysed.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// The report so far.
+    pub report: &'a Report,
+    /// The module analysed.
+    pub module: Option<&'a Module>,
+    /// Its totals in the device's memory.
+    pub space: Option<&'a Space>,
+    /// More about its plan.
+    pub detail: Option<&'a Detail>,
+    /// The pool that it ran in, with its index.
+    pub pool: Option<(usize, &'a Allocator)>,
+    /// The memory of the card of that pool.
+    pub card: Option<Bytes>,
+    /// What failed, if anything did.
+    pub failure: Option<Failure<'a>>,
+    /// Says what fixes would save, where the plan is there.
+    pub estimator: Option<&'a dyn Estimator>,
+}
+
+/// A launch, or an allocation outside of one, that failed.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure<'a> {
+    /// The execution, with its index.
+    pub execution: Option<(usize, &'a Execution)>,
+    /// The wait before it, with its index.
+    pub retry: Option<(usize, &'a Retry)>,
+}
+
+impl<'a> Failure<'a> {
+    /// The planned allocation that was refused.
+    #[must_use]
+    pub fn request(&self) -> Option<&'a MissingAllocation> {
+        self.retry.and_then(|(_, r)| r.missing.as_ref())
+    }
+}
+
+impl<'a> Case<'a> {
+    /// Gathers the evidence. `detail` and `estimator` are of the module that the report names.
+    #[must_use]
+    pub fn new(
+        report: &'a Report,
+        detail: Option<&'a Detail>,
+        estimator: Option<&'a dyn Estimator>,
+    ) -> Case<'a> {
+        let module = report.modules.iter().find(|m| Some(&m.name) == report.module.as_ref());
+        let space = module.and_then(device_space);
+        let mut case =
+            Case { report, module, space, detail, pool: None, card: None, failure: None, estimator };
+        case.failure = case.find_failure();
+        case.pool = case.find_pool();
+        case.card = case.find_card();
+        case
+    }
+
+    /// The last execution of the module analysed, if that failed; else the last failed execution; else the last failed wait.
+    fn find_failure(&self) -> Option<Failure<'a>> {
+        let report = self.report;
+        let with_retry = |(index, execution): (usize, &'a Execution)| {
+            let of_it = |r: &Retry| r.execution == Some(index as u64) && r.outcome == RetryOutcome::Failed;
+            let retry = report.retries.iter().enumerate().rfind(|(_, r)| of_it(r));
+            Failure { execution: Some((index, execution)), retry }
+        };
+        let failed = |(_, e): &(usize, &Execution)| e.outcome == Outcome::Failed;
+        let own = self.executions().into_iter().rev().find(failed);
+        own.or_else(|| report.executions.iter().enumerate().rev().find(failed)).map(with_retry).or_else(
+            || {
+                let failed = |(_, r): &(usize, &Retry)| r.outcome == RetryOutcome::Failed;
+                let (at, retry) = report.retries.iter().enumerate().rev().find(failed)?;
+                let execution = retry.execution.and_then(|i| {
+                    let i = usize::try_from(i).ok()?;
+                    Some((i, report.executions.get(i)?))
+                });
+                Some(Failure { execution, retry: Some((at, retry)) })
+            },
+        )
+    }
+
+    /// The pool of the failure, else of the last execution, else the fullest one.
+    fn find_pool(&self) -> Option<(usize, &'a Allocator)> {
+        let pools = || self.device_pools();
+        let named = |name: &str| pools().into_iter().find(|(_, a)| a.name == name);
+        let of = |e: &Execution| e.allocator.as_deref().and_then(named);
+        let failure = self.failure.and_then(|f| {
+            let by_wait = f.retry.and_then(|(_, r)| r.allocator.as_deref()).and_then(named);
+            by_wait.or_else(|| f.execution.and_then(|(_, e)| of(e)))
+        });
+        failure
+            .or_else(|| self.executions().iter().rev().find_map(|(_, e)| of(e)))
+            .or_else(|| pools().into_iter().min_by_key(|(_, a)| headroom(a).unwrap_or(Bytes(u64::MAX))))
+    }
+
+    fn find_card(&self) -> Option<Bytes> {
+        let devices = &self.report.platform.devices;
+        let device = match self.pool.and_then(|(_, a)| a.device) {
+            Some(ordinal) => devices.iter().find(|d| d.ordinal == ordinal),
+            None => devices.first(),
+        };
+        device.or(devices.first()).and_then(|d| d.memory_bytes).filter(|b| b.0 > 0)
+    }
+
+    /// The pools of devices, with their indexes.
+    #[must_use]
+    pub fn device_pools(&self) -> Vec<(usize, &'a Allocator)> {
+        self.report.allocators.iter().enumerate().filter(|(_, a)| a.kind == AllocatorKind::Device).collect()
+    }
+
+    /// The plan of the module analysed.
+    #[must_use]
+    pub fn plan(&self) -> Option<&'a PlanReport> {
+        self.report.plan.as_ref()
+    }
+
+    /// The executions of the module analysed, in order of start, with their indexes.
+    #[must_use]
+    pub fn executions(&self) -> Vec<(usize, &'a Execution)> {
+        let Some(module) = self.module else { return Vec::new() };
+        self.report.executions.iter().enumerate().filter(|(_, e)| is_of(e, module)).collect()
+    }
+
+    /// The executions of the module analysed on the device of [`Case::pool`].
+    #[must_use]
+    pub fn executions_here(&self) -> Vec<(usize, &'a Execution)> {
+        let device = self.failure.and_then(|f| f.execution).and_then(|(_, e)| e.device);
+        let device = device.or(self.pool.and_then(|(_, a)| a.device));
+        let mut all = self.executions();
+        if device.is_some() {
+            all.retain(|(_, e)| e.device == device || e.device.is_none());
+        } else if let Some(last) = all.last().map(|(_, e)| e.device) {
+            all.retain(|(_, e)| e.device == last);
+        }
+        all
+    }
+
+    /// The module of the failure, if it is the one analysed.
+    #[must_use]
+    pub fn own_failure(&self) -> Option<Failure<'a>> {
+        let module = self.module?;
+        self.failure.filter(|f| f.execution.is_some_and(|(_, e)| is_of(e, module)))
+    }
+
+    /// The size of the pool.
+    #[must_use]
+    pub fn capacity(&self) -> Option<Bytes> {
+        self.pool.and_then(|(_, a)| a.capacity_bytes)
+    }
+
+    /// The size of the pool, else of the card, with what it is called.
+    #[must_use]
+    pub fn limit(&self) -> Option<(Bytes, &'static str)> {
+        self.capacity().map(|b| (b, "pool")).or_else(|| self.card.map(|b| (b, "card")))
+    }
+
+    /// What the module analysed needs.
+    #[must_use]
+    pub fn need(&self) -> Option<Bytes> {
+        self.space.map(|s| s.need_bytes)
+    }
+
+    /// Bytes in use when the failed execution, else the last one of the module analysed, started.
+    #[must_use]
+    pub fn in_use_at_start(&self) -> Option<Bytes> {
+        let failed = self.own_failure().and_then(|f| f.execution);
+        let last = || self.executions_here().last().copied();
+        failed.or_else(last).and_then(|(_, e)| e.in_use_start_bytes)
+    }
+
+    /// Bytes live then that cannot be arguments of the module analysed. Weakest input: the plan.
+    #[must_use]
+    pub fn other_live(&self) -> Option<Bytes> {
+        Some(self.in_use_at_start()?.saturating_sub(self.space?.parameters_bytes))
+    }
+
+    /// Bytes that were free at that start.
+    #[must_use]
+    pub fn free_at_start(&self) -> Option<Bytes> {
+        Some(self.capacity()?.saturating_sub(self.in_use_at_start()?))
+    }
+
+    /// By how much the free part was too small for the launch; `None` where it was not, or is unknown.
+    #[must_use]
+    pub fn short_by(&self) -> Option<Bytes> {
+        let short = self.space?.launch_need_bytes.saturating_sub(self.free_at_start()?);
+        (short.0 > 0).then_some(short)
+    }
+
+    /// By how much the plan is larger than the pool (else the card), where it is and no execution of it is known to
+    /// have run: a module can be passed one array twice and then needs less than its plan says.
+    #[must_use]
+    pub fn over(&self) -> Option<Bytes> {
+        let over = self.need()?.saturating_sub(self.limit()?.0);
+        let ran = self.executions().iter().any(|(_, e)| e.outcome == Outcome::Ran);
+        (over.0 > 0 && !ran).then_some(over)
+    }
+
+    /// Whether a need fits beside what else is live.
+    #[must_use]
+    pub fn fits(&self, least: Bytes, most: Bytes) -> Option<Fits> {
+        let room = self.limit()?.0.saturating_sub(self.other_live().unwrap_or_default());
+        Some(fits(least, most, room))
+    }
+
+    /// Whether the module failed or cannot run: then what makes it large matters more.
+    #[must_use]
+    pub fn in_trouble(&self) -> bool {
+        self.own_failure().is_some() || self.over().is_some()
+    }
+
+    /// Whether the program ran on a GPU.
+    #[must_use]
+    pub fn on_gpu(&self) -> bool {
+        self.report.platform.backend == Some(Backend::Gpu)
+    }
+}
+
+/// Whether an interval of needs fits into some room.
+#[must_use]
+pub fn fits(least: Bytes, most: Bytes, room: Bytes) -> Fits {
+    if most <= room {
+        Fits::Yes
+    } else if least > room {
+        Fits::No
+    } else {
+        Fits::Maybe
+    }
+}
+
+/// The totals of a module in the device's memory.
+#[must_use]
+pub fn device_space(module: &Module) -> Option<&Space> {
+    module.spaces.iter().find(|s| s.space == 0)
+}
+
+/// Whether an execution is one of a module: by program id, else by name.
+#[must_use]
+pub fn is_of(execution: &Execution, module: &Module) -> bool {
+    match (&execution.program_id, &execution.module) {
+        (Some(id), _) => *id == module.program_id,
+        (None, Some(name)) => *name == module.name || *name == module.base_name,
+        (None, None) => false,
+    }
+}
+
+/// What stayed free at the peak of a pool.
+#[must_use]
+pub fn headroom(pool: &Allocator) -> Option<Bytes> {
+    pool.free_at_peak_bytes.or_else(|| Some(pool.capacity_bytes?.saturating_sub(pool.peak_bytes?)))
+}
+
+/// The evidence of a comparison of the plan with the pool.
+pub(super) const PLAN_WITH_POOL: Evidence = Evidence::Read;

@@ -1,0 +1,237 @@
+//! `grows-per-execution`: what is in use at the starts of a module's executions rises steadily.
+
+use super::case::Case;
+use super::draft::Draft;
+use super::words::{self, count, name};
+use super::{fixes, op_by_op};
+use crate::report::{Finding, HostEvents, LiveKind, Severity};
+use crate::units::{Bytes, Evidence};
+
+/// A steady rise.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Growth {
+    /// Bytes an execution, the median.
+    pub step: Bytes,
+    /// Executions seen.
+    pub executions: usize,
+    /// In use at the first and the last start.
+    pub from: Bytes,
+    /// In use at the last start.
+    pub to: Bytes,
+    /// Executions from the last seen one until one no longer fits.
+    pub until_full: Option<u64>,
+}
+
+/// Fewer rises can be a pipeline that fills up.
+const FEWEST_RISES: usize = 3;
+/// Less is the allocator's rounding and small change of the program.
+const SMALLEST_STEP: u64 = 64 << 10;
+/// A rise that fills the pool in more executions than this is no concern.
+const HORIZON: u64 = 100_000;
+
+/// The rise at the starts of the module analysed, on one device.
+///
+/// All rises but the first (a first execution sets things up) have to be alike: three in four within a quarter of the
+/// median, none a fall. Where events were lost a rise can span several executions; the median forgives that.
+pub(super) fn growth(case: &Case) -> Option<Growth> {
+    let starts: Vec<Bytes> =
+        case.executions_here().iter().filter_map(|(_, e)| e.in_use_start_bytes).collect();
+    let rises: Vec<i128> = starts.windows(2).map(|w| i128::from(w[1].0) - i128::from(w[0].0)).collect();
+    let step = steady(&rises).or_else(|| steady(rises.get(1..)?))?;
+    let (from, to) = (*starts.first()?, *starts.last()?);
+    let until_full = until_full(case, to, step);
+    if until_full.is_some_and(|n| n > HORIZON) {
+        return None;
+    }
+    Some(Growth { step, executions: starts.len(), from, to, until_full })
+}
+
+fn steady(rises: &[i128]) -> Option<Bytes> {
+    if rises.len() < FEWEST_RISES {
+        return None;
+    }
+    let mut sorted = rises.to_vec();
+    sorted.sort_unstable();
+    let median = sorted[sorted.len() / 2];
+    let alike = rises.iter().filter(|&&r| (r - median).abs() <= median / 4).count();
+    let falls = rises.iter().any(|&r| r < 0);
+    let enough = alike >= FEWEST_RISES && alike * 4 >= rises.len() * 3 && median >= i128::from(SMALLEST_STEP);
+    (enough && !falls).then(|| Bytes(u64::try_from(median).unwrap_or(u64::MAX)))
+}
+
+/// The first execution after one that started with `in_use` whose launch finds too little room.
+fn until_full(case: &Case, in_use: Bytes, step: Bytes) -> Option<u64> {
+    let room = case.capacity()?.saturating_sub(case.space?.launch_need_bytes).saturating_sub(in_use);
+    Some(room.0.checked_div(step.0)?.saturating_add(1))
+}
+
+/// The steady rise, unless the program runs op by op: there a "module" is one operation, and its arrays come and go with
+/// the Python code around it.
+pub(super) fn find(case: &Case) -> Option<Finding> {
+    if op_by_op::runs_op_by_op(case) {
+        return None;
+    }
+    let growth = growth(case)?;
+    let module = case.module?;
+    let failed = case.own_failure().is_some();
+    let (title, severity) = match failed {
+        true => ("Memory grew with each execution until none was left", Severity::Error),
+        false => ("Memory grows with each execution", Severity::Warning),
+    };
+    let mut draft = Draft::new("grows-per-execution", severity, title);
+    let mut sentence = format!(
+        "In use when {} starts: from {} to {} over {}, {} more each time",
+        name(&module.name),
+        growth.from,
+        growth.to,
+        count(growth.executions as u64, "execution"),
+        growth.step
+    );
+    let outputs = case.space.map_or(Bytes::ZERO, |s| s.outputs_bytes);
+    if let Some(times) = growth.step.share_of(outputs).filter(|t| (0.95..20.0).contains(t)) {
+        sentence += &format!(" = {times:.2}× its new outputs ({outputs})");
+        draft = draft.bytes("outputs_bytes", outputs, Evidence::Read).number(
+            "times_the_outputs",
+            times,
+            Evidence::Read,
+        );
+    }
+    sentence += ".";
+    if let Some(held) = held_outputs(case) {
+        sentence += &format!(" Still alive at the last start: {held}.");
+    }
+    if let Some(n) = growth.until_full.filter(|_| !failed) {
+        sentence += &format!(" At this rate the {} from there no longer fits.", nth(n));
+        draft = draft.aside("executions_until_full", n as f64, Evidence::Inferred);
+    }
+    let holders = holders(case);
+    let who = match holders.as_slice() {
+        [] => String::new(),
+        some => format!(" Between two executions ran {}.", words::list(some)),
+    };
+    let function = fixes::function(case);
+    let last = case.executions_here().last().map(|(i, _)| *i);
+    let draft = draft
+        .sentence(sentence)
+        .bytes("growth_bytes", growth.step, Evidence::Measured)
+        .bytes("in_use_first_start_bytes", growth.from, Evidence::Measured)
+        .bytes("in_use_last_start_bytes", growth.to, Evidence::Measured)
+        .number("executions", growth.executions as f64, Evidence::Measured)
+        .cause(format!(
+            "The program keeps arrays of every step alive: something refers to them, such as a list that they are \
+             appended to.{who} A larger pool only delays the end."
+        ))
+        .fix(release(case, &growth, &function))
+        .fix(fixes::plain(
+            "reduce-inside",
+            format!("Reduce inside {function}: return the norm or mean that is wanted later, not the arrays."),
+            "Little: the arrays never leave the step.",
+            "",
+        ))
+        .fix(to_host(&function))
+        .at("execution", last, "bytes in use at each start")
+        .at("live", None, "the arrays alive at the last start, by execution");
+    let draft =
+        if holders.is_empty() { draft } else { draft.at("between", None, "what ran between two executions") };
+    Some(draft.done())
+}
+
+fn release(case: &Case, growth: &Growth, function: &str) -> Option<crate::report::Fix> {
+    let kept = growth.to.saturating_sub(growth.from);
+    let how = format!(
+        "{kept} were kept in the capture. `jax.profiler.save_device_memory_profile('memory.prof')` after two different \
+         steps names, by Python line, what grows."
+    );
+    let text = format!(
+        "Drop the reference to what {function} returned once it is used (`del`, no list, no closure)."
+    );
+    Some(fixes::freeing(case, "release", text, "None.", kept, &how))
+}
+
+fn to_host(function: &str) -> crate::report::Fix {
+    let text = format!("Keep them on the host: `jax.device_get` what {function} returned before storing it.");
+    let mut fix =
+        fixes::plain("device-get", text, "A copy to the host each step; the host waits for the device.", "");
+    fix.code = Some("kept.append(jax.device_get(result))".into());
+    fix
+}
+
+/// `outputs of jit_step of executions 0 to 8 (936.00 MiB)`.
+fn held_outputs(case: &Case) -> Option<String> {
+    let of_module = |m: &Option<String>| {
+        let (Some(m), Some(own)) = (m, case.module) else { return false };
+        *m == own.name || *m == own.base_name
+    };
+    let groups: Vec<_> = case
+        .report
+        .live_at_last_start
+        .iter()
+        .filter(|g| g.kind == LiveKind::Outputs && of_module(&g.module))
+        .collect();
+    let numbers = || groups.iter().filter_map(|g| g.execution);
+    let (first, last) = (numbers().min()?, numbers().max()?);
+    if groups.len() < 2 {
+        return None;
+    }
+    let bytes: Bytes = groups.iter().map(|g| g.bytes).sum();
+    let own = words::name(&case.module?.base_name);
+    Some(format!("outputs of {own} from executions {first} to {last} ({bytes})"))
+}
+
+/// The Python events between executions that store things away, else the first few.
+fn holders(case: &Case) -> Vec<String> {
+    let python = || case.report.between_executions.iter().filter(|e| e.python);
+    let stores = |e: &&HostEvents| {
+        ["append", "extend", "insert", "setdefault", "put"].iter().any(|w| last_word(&e.name) == *w)
+    };
+    let stored: Vec<String> = python().filter(stores).take(3).map(quoted).collect();
+    if stored.is_empty() { python().take(3).map(quoted).collect() } else { stored }
+}
+
+fn last_word(event: &str) -> &str {
+    event.rsplit([' ', '.', ':']).next().unwrap_or(event)
+}
+
+fn quoted(event: &HostEvents) -> String {
+    format!("`{}`", name(&event.name))
+}
+
+/// `1st execution`, `11th execution`.
+fn nth(n: u64) -> String {
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending} execution")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: i128 = 1 << 20;
+
+    #[test]
+    fn steady_rises_are_told_from_noise() {
+        assert_eq!(steady(&[104 * MIB, 104 * MIB, 104 * MIB]), Some(Bytes(104 << 20)));
+        // Four executions' rise at once, where events were lost.
+        let gap = [104 * MIB, 104 * MIB, 416 * MIB, 104 * MIB, 104 * MIB, 104 * MIB];
+        assert_eq!(steady(&gap), Some(Bytes(104 << 20)));
+        // Rounding; one jump; up and down; too few.
+        assert_eq!(steady(&[256, 73_984, 1536]), None);
+        assert_eq!(steady(&[256, 673_611_776, 3840]), None);
+        assert_eq!(steady(&[8 * MIB, -8 * MIB, 8 * MIB, -8 * MIB]), None);
+        assert_eq!(steady(&[104 * MIB, 104 * MIB]), None);
+    }
+
+    #[test]
+    fn ordinals_read_as_english() {
+        assert_eq!(
+            [1, 2, 3, 4, 11, 12, 21, 111].map(nth).map(|s| s.replace(" execution", "")),
+            ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "111th"]
+        );
+    }
+}

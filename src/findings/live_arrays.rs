@@ -1,0 +1,179 @@
+//! `live-arrays`: the plan fits an empty pool, but other arrays take the room.
+
+use super::case::Case;
+use super::draft::Draft;
+use super::words::{count, list, name, percent};
+use super::{fixes, fragmented, grows_per_execution, op_by_op};
+use crate::report::{Finding, Fix, LiveGroup, LiveKind, Severity};
+use crate::units::{Bytes, Evidence};
+
+/// A launch failed whose plan fits the pool, for want of free bytes, and no better known cause holds them: a steady growth and
+/// a program that runs op by op have findings of their own.
+pub(super) fn find(case: &Case) -> Option<Finding> {
+    let failure = case.own_failure()?;
+    let (module, space, capacity) = (case.module?, case.space?, case.capacity()?);
+    let short = case.short_by()?;
+    let told_better = space.need_bytes > capacity
+        || fragmented::chunk(case).is_some()
+        || grows_per_execution::growth(case).is_some()
+        || op_by_op::runs_op_by_op(case);
+    if told_better {
+        return None;
+    }
+    let in_use = case.in_use_at_start()?;
+    let others = case.other_live()?;
+    let groups = by_origin(&case.report.live_at_last_start);
+    let mut sentence = format!(
+        "{} needs {} and would fit the empty pool ({capacity}), but {in_use} were in use when it started: at most {} of them \
+         its own arguments, {others} something else. The call wanted {} more and found {} free: short by {short}.",
+        name(&module.name),
+        space.need_bytes,
+        space.parameters_bytes.min(in_use),
+        space.launch_need_bytes,
+        case.free_at_start()?,
+    );
+    let held: Vec<String> = groups.iter().take(3).map(Group::in_words).collect();
+    if !held.is_empty() {
+        sentence += &format!(" Held by: {}.", list(&held));
+    }
+    let mut draft = Draft::new("live-arrays", Severity::Error, "Other live arrays take the room")
+        .bytes("need_bytes", space.need_bytes, Evidence::Read)
+        .bytes("launch_need_bytes", space.launch_need_bytes, Evidence::Read)
+        .bytes("parameters_bytes", space.parameters_bytes, Evidence::Read)
+        .bytes("pool_bytes", capacity, Evidence::Measured)
+        .bytes("in_use_at_start_bytes", in_use, Evidence::Measured)
+        .bytes("free_at_start_bytes", case.free_at_start()?, Evidence::Measured)
+        .bytes("other_live_bytes", others, Evidence::Read)
+        .bytes("short_by_bytes", short, Evidence::Read)
+        .cause(cause(case, &groups))
+        .at("execution", failure.execution.map(|(i, _)| i), "the launch that failed")
+        .at("live", None, "the arrays alive at its start, by origin");
+    if let Some(before) = groups.iter().find(|g| g.kind == LiveKind::BeforeCapture) {
+        draft = draft.aside("before_capture_bytes", before.bytes.0 as f64, Evidence::Measured);
+        if let Some(hint) = multiple_of_outputs(case, before.bytes) {
+            sentence += &hint;
+        }
+    }
+    let fixes: Vec<Option<Fix>> = groups.iter().take(3).map(|g| fix(case, g)).collect();
+    let draft = draft.sentence(sentence).fixes(fixes::best_first(fixes)).fix(fixes::larger_pool(case));
+    Some(draft.done())
+}
+
+/// Live arrays of one kind and origin, executions apart.
+#[derive(Debug, Clone, PartialEq)]
+struct Group {
+    kind: LiveKind,
+    origin: String,
+    frame: Option<String>,
+    count: Option<u64>,
+    bytes: Bytes,
+}
+
+impl Group {
+    fn in_words(&self) -> String {
+        let frame = self.frame.as_ref().map_or_else(String::new, |f| format!(" under `{}`", name(f)));
+        let many = self.count.map_or_else(String::new, |n| format!(" in {}", count(n, "array")));
+        format!("{}{many} {}{frame}", self.bytes, self.words())
+    }
+
+    fn words(&self) -> String {
+        match self.kind {
+            LiveKind::DevicePut => format!("put on the device by {}", name(&self.origin)),
+            LiveKind::BeforeCapture => "allocated before the capture started".into(),
+            _ => name(&self.origin),
+        }
+    }
+}
+
+/// The groups of the report with those of equal kind and frame together: twenty blocks of a data set are one matter.
+fn by_origin(groups: &[LiveGroup]) -> Vec<Group> {
+    let mut all: Vec<Group> = Vec::new();
+    for g in groups {
+        let origin = match (g.kind, &g.module) {
+            (LiveKind::Outputs, Some(module)) => format!("outputs of {module}"),
+            (LiveKind::Temp, Some(module)) => format!("temp of {module}"),
+            // `BufferFromHostBuffer(s32[4096,4096])` and the like: the shape apart, one origin.
+            _ => g.origin.split('(').next().unwrap_or(&g.origin).trim().to_owned(),
+        };
+        match all.iter_mut().find(|o| o.kind == g.kind && o.origin == origin && o.frame == g.frame) {
+            Some(it) => {
+                it.bytes += g.bytes;
+                it.count = it.count.zip(g.count).map(|(a, b)| a.saturating_add(b));
+            }
+            None => all.push(Group {
+                kind: g.kind,
+                origin,
+                frame: g.frame.clone(),
+                count: g.count,
+                bytes: g.bytes,
+            }),
+        }
+    }
+    all.sort_by_key(|g| std::cmp::Reverse(g.bytes));
+    all
+}
+
+fn cause(case: &Case, groups: &[Group]) -> String {
+    let Some(largest) = groups.first() else {
+        return "The step is not to blame: arrays that it does not take hold the pool.".into();
+    };
+    let share = case.in_use_at_start().and_then(|all| largest.bytes.share_of(all));
+    let share = share.map_or_else(String::new, |s| format!(" ({} of what was in use)", percent(s)));
+    match largest.kind {
+        LiveKind::DevicePut => format!(
+            "The step is not to blame: most of the room is held by arrays that the program put on the device{share}, such as a \
+             whole data set."
+        ),
+        LiveKind::BeforeCapture => format!(
+            "Most of the room is held by arrays older than the capture{share}: it cannot name them, except that the step's \
+             own arguments can be among them."
+        ),
+        _ => format!("The step is not to blame: most of the room is held by {}{share}.", largest.words()),
+    }
+}
+
+/// Only a hint: what is left of the old bytes after the arguments is a whole number of steps' outputs.
+fn multiple_of_outputs(case: &Case, before: Bytes) -> Option<String> {
+    let space = case.space?;
+    let rest = before.saturating_sub(space.parameters_bytes);
+    let times = rest.share_of(space.outputs_bytes)?;
+    let whole = times.round();
+    let near = (times - whole).abs() < 0.02 && whole >= 2.0 && space.outputs_bytes.0 >= 1 << 20;
+    near.then(|| {
+        format!(
+            " A hint, no more: the old bytes less the arguments are {whole:.0}× the outputs of one execution ({}), as if \
+             earlier steps' outputs were kept.",
+            space.outputs_bytes
+        )
+    })
+}
+
+fn fix(case: &Case, group: &Group) -> Option<Fix> {
+    let others = case.other_live()?;
+    // Some of a group can be the step's own arguments; no more can be freed than is not.
+    let freed = group.bytes.min(others);
+    let how = format!("Frees at most {freed} of the {} in use at the start.", case.in_use_at_start()?);
+    Some(match group.kind {
+        LiveKind::DevicePut => {
+            let text = "Keep the data on the host and put one batch at a time on the device; or store it in a smaller dtype.";
+            let mut fix =
+                fixes::freeing(case, "keep-on-host", text, "A transfer for each batch.", freed, &how);
+            fix.code = Some("for batch in loader:          # numpy arrays\n    state = step(state, jax.device_put(batch))".into());
+            fix
+        }
+        LiveKind::BeforeCapture => {
+            let text = "Find out what they are: start the capture before they are made, or save a device memory profile \
+                        and drop it beside this capture.";
+            let mut fix = fixes::plain("capture-earlier", text, "Another run.", &how);
+            fix.code = Some("jax.profiler.save_device_memory_profile('memory.prof')".into());
+            fix
+        }
+        LiveKind::Outputs | LiveKind::Temp | LiveKind::Other => {
+            let text = format!(
+                "Free the {} before the call: drop the references, or `jax.device_get` what is kept.",
+                group.words()
+            );
+            fixes::freeing(case, "release", text, "None, or a copy to the host.", freed, &how)
+        }
+    })
+}

@@ -1,0 +1,95 @@
+//! What it all means: findings, the verdict, and what cannot be told.
+//!
+//! Each finding is one file with its rule; [`RULES`] lists them. A rule reads the evidence of a [`Case`] and gives a finding
+//! with its numbers, or nothing. To add one: write the file, and add its line to the table.
+
+mod allocator_retry;
+mod budget;
+mod captured_constants;
+mod case;
+mod detail;
+mod devices_differ;
+mod donation_defeated;
+mod draft;
+mod estimates;
+mod fixes;
+mod float32_copies;
+mod fragmented;
+mod grows_per_execution;
+mod healthy;
+mod limits;
+mod live_arrays;
+mod many_executables;
+mod not_donated;
+mod op_by_op;
+mod peak;
+mod pool_smaller_than_card;
+mod stacked_residuals;
+mod step_does_not_fit;
+mod truncated_capture;
+mod unsharded;
+mod verdict;
+mod vocabulary_logits;
+mod words;
+mod xla_budget;
+mod xla_rematerialized;
+
+#[cfg(test)]
+mod made;
+#[cfg(test)]
+mod tests;
+
+pub use case::{Case, Failure};
+pub use detail::{Constant, Detail};
+pub use estimates::{Estimate, Estimator};
+pub use limits::limits;
+pub use verdict::verdict;
+
+use crate::report::Finding;
+
+/// The rule of one finding.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// The id of its finding.
+    pub id: &'static str,
+    find: fn(&Case) -> Option<Finding>,
+}
+
+/// Every rule, in the order in which findings of one gravity are shown: causes of a failure before what makes a plan large, and
+/// that before what is worth knowing. `fits`, which is the absence of the others, comes after them.
+pub const RULES: [Rule; 19] = [
+    Rule { id: "step-does-not-fit", find: step_does_not_fit::find },
+    Rule { id: "grows-per-execution", find: grows_per_execution::find },
+    Rule { id: "op-by-op", find: op_by_op::find },
+    Rule { id: "not-donated", find: not_donated::find },
+    Rule { id: "donation-defeated", find: donation_defeated::find },
+    Rule { id: "live-arrays", find: live_arrays::find },
+    Rule { id: "fragmented", find: fragmented::find },
+    Rule { id: "allocator-retry", find: allocator_retry::find },
+    Rule { id: "truncated-capture", find: truncated_capture::find },
+    Rule { id: "stacked-residuals", find: stacked_residuals::find },
+    Rule { id: "vocabulary-logits", find: vocabulary_logits::find },
+    Rule { id: "float32-copies", find: float32_copies::find },
+    Rule { id: "unsharded", find: unsharded::find },
+    Rule { id: "captured-constants", find: captured_constants::find },
+    Rule { id: "pool-smaller-than-card", find: pool_smaller_than_card::find },
+    Rule { id: "xla-budget", find: xla_budget::find },
+    Rule { id: "xla-rematerialized", find: xla_rematerialized::find },
+    Rule { id: "devices-differ", find: devices_differ::find },
+    Rule { id: "many-executables", find: many_executables::find },
+];
+
+/// The id of the finding that nothing is wrong.
+pub const FITS: &str = "fits";
+
+/// Every finding of a case, gravest first.
+#[must_use]
+pub fn findings(case: &Case) -> Vec<Finding> {
+    let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| (rule.find)(case)).collect();
+    all.sort_by_key(|f| f.severity);
+    if let Some(fits) = healthy::find(case, &all) {
+        // Before the notes: it answers the first question.
+        all.insert(0, fits);
+    }
+    all
+}

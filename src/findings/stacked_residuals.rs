@@ -1,0 +1,70 @@
+//! `stacked-residuals`: a scan keeps values of every iteration for its backward pass.
+
+use super::case::Case;
+use super::draft::Draft;
+use super::words::{list, name, percent};
+use super::{fixes, peak};
+use crate::hlo::Shape;
+use crate::report::{BufferKind, Finding, Role};
+use crate::units::Evidence;
+
+/// Buffers at the peak whose leading dimension is the trip count of a loop of the module, made by the forward pass, and which
+/// live through a good part of the schedule. The plan has a loop's body once, so what a loop costs shows in no other way.
+pub(super) fn find(case: &Case) -> Option<Finding> {
+    let (detail, module) = (case.detail?, case.module?);
+    let events = case.plan()?.peak.as_ref()?.events;
+    // Loops of one or two rounds say nothing: too many dimensions are as small.
+    let trips: Vec<i64> =
+        detail.trip_counts.iter().filter(|&&n| n > 2).filter_map(|&n| i64::try_from(n).ok()).collect();
+    let is_parameter = |dims: &Shape| detail.parameters().any(|p| p.shape.dims == dims.dims);
+    let picked = peak::pick(case, |b, dims| {
+        let stacked = dims.dims.len() >= 2 && dims.dims.first().is_some_and(|d| trips.contains(d));
+        let long = match (b.first_event, b.last_event) {
+            (Some(first), Some(last)) => last.saturating_sub(first) >= events / 10,
+            _ => true,
+        };
+        stacked && long && b.kind == BufferKind::Temp && b.role != Role::Backward && !is_parameter(dims)
+    })?;
+    let mut leading: Vec<i64> = picked.buffers.iter().filter_map(|(_, d)| d.dims.first().copied()).collect();
+    leading.sort_unstable();
+    leading.dedup();
+    let trip: Vec<String> = leading.iter().map(i64::to_string).collect();
+    let at = picked.made_at().map_or_else(String::new, |at| format!(" Made at {at}."));
+    let sentence = format!(
+        "{} of the values live at the peak of {} ({}) are stacked over the iterations of a scan (leading dimension {}): {}.{at}",
+        percent(picked.share),
+        name(&module.name),
+        picked.bytes,
+        list(&trip),
+        picked.in_words()
+    );
+    let draft = Draft::new("stacked-residuals", peak::severity(case), "A scan keeps every iteration's values")
+        .sentence(sentence)
+        .bytes("stacked_bytes", picked.bytes, Evidence::Read)
+        .number("share_of_peak", picked.share, Evidence::Read)
+        // That the dimension is the loop's and not another of the same length is a guess.
+        .number("leading_dimension", leading.last().copied().unwrap_or(0) as f64, peak::GUESS)
+        .cause(
+            "The backward pass of a scan wants the values of each iteration again, so the forward pass stores them side by \
+             side. Checkpointing the body keeps only what goes from one iteration to the next.",
+        )
+        .fix(checkpoint_body(case))
+        .at("plan", None, "the stacked buffers at the peak");
+    Some(draft.done())
+}
+
+fn checkpoint_body(case: &Case) -> Option<crate::report::Fix> {
+    let code = "carry, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)  # flax: nn.remat inside nn.scan";
+    let text = "Wrap the body of the scan in `jax.checkpoint`.";
+    let mut fix = fixes::remat(case).unwrap_or_else(|| {
+        fixes::plain(
+            "remat",
+            text,
+            "About one more forward pass of the body.",
+            "Check before running: `jax.jit(…).lower(…).compile().memory_analysis()`.",
+        )
+    });
+    fix.text = text.into();
+    fix.code = Some(code.into());
+    Some(fix)
+}

@@ -1,0 +1,206 @@
+//! The sentence that comes first: what failed and by how much, or how much room was left.
+
+use super::allocator_retry::asked;
+use super::case::{Case, Failure};
+use super::words::{Unit, base, count, name, percent};
+use super::{fragmented, grows_per_execution, healthy, op_by_op};
+use crate::report::{Finding, Outcome, RetryOutcome, Severity, SourceKind, Verdict, VerdictStatus};
+use crate::units::{Bytes, Evidence};
+
+/// Less free at the peak than this part of the pool is only just enough.
+const TIGHT: f64 = 0.02;
+
+/// The first sentence of the report.
+#[must_use]
+pub fn verdict(case: &Case, findings: &[Finding]) -> Verdict {
+    let (status, sentence, evidence) = failed(case)
+        .or_else(|| cannot_run(case))
+        .or_else(|| at_risk(case))
+        .or_else(|| fits(case, findings))
+        .unwrap_or_else(|| cannot_tell(case));
+    Verdict { status, sentence, evidence }
+}
+
+type Said = Option<(VerdictStatus, String, Evidence)>;
+
+fn failed(case: &Case) -> Said {
+    let failure = case.failure?;
+    let mut evidence = Evidence::Measured;
+    let whose = match failure.execution {
+        Some((_, e)) => {
+            let module = e.module.as_deref().map_or_else(|| "A module".to_owned(), name);
+            let device = match (case.report.platform.devices.len() > 1, e.device) {
+                (true, Some(d)) => format!(" on device {d}"),
+                _ => String::new(),
+            };
+            format!("{module} ran out of memory at execution {}{device}", e.number)
+        }
+        None => "An allocation outside of any execution ran out of memory".to_owned(),
+    };
+    let mut sentence = whose;
+    if let Some(m) = failure.request() {
+        sentence += &format!(": it asked for {} ({})", m.bytes, asked(m));
+        evidence = Evidence::Inferred;
+        if let Some(free) = failure.retry.and_then(|(_, r)| r.free_bytes) {
+            sentence += &format!(" and found {free} free");
+        }
+    } else if let Some(free) = failure.retry.and_then(|(_, r)| r.free_bytes) {
+        sentence += &format!(" with {free} free");
+    }
+    if let Some(short) = shortage(case, failure) {
+        sentence += &format!(", short by {short}");
+        evidence = evidence.with(Evidence::Read);
+    }
+    sentence += ".";
+    if let Some(why) = why(case) {
+        sentence += &format!(" {why}");
+        evidence = evidence.with(Evidence::Read);
+    }
+    Some((VerdictStatus::OutOfMemory, sentence, evidence))
+}
+
+/// By how much the launch as a whole was too large for what was free; for a request that no plan explains, that alone.
+fn shortage(case: &Case, failure: Failure) -> Option<Bytes> {
+    if fragmented::chunk(case).is_some() {
+        return None;
+    }
+    let launch = case.own_failure().and_then(|_| case.short_by());
+    launch.or_else(|| {
+        let free = failure.retry?.1.free_bytes?;
+        let short = failure.request()?.bytes.saturating_sub(free);
+        (short.0 > 0).then_some(short)
+    })
+}
+
+/// What follows from the plan and the other arrays.
+fn why(case: &Case) -> Option<String> {
+    if op_by_op::runs_op_by_op(case) {
+        return Some("The program runs op by op: outputs of earlier operations that are still referenced fill the pool.".into());
+    }
+    let (space, capacity) = (case.space?, case.capacity()?);
+    let unit = Unit::of(space.need_bytes.max(capacity));
+    let (need, pool) = (unit.number(space.need_bytes), unit.with_name(capacity));
+    if case.over().is_some() {
+        return Some(format!(
+            "Its plan alone needs {need} of the pool's {pool}: it would not fit an empty one either."
+        ));
+    }
+    case.own_failure()?;
+    let empty = format!("Its plan ({need} of the pool's {pool}) would fit an empty pool");
+    if fragmented::chunk(case).is_some() {
+        let largest = case.failure?.retry?.1.largest_free_bytes?;
+        return Some(format!(
+            "{empty}, and the free bytes suffice, but the largest free piece is about {largest}."
+        ));
+    }
+    if let Some(growth) = grows_per_execution::growth(case) {
+        return Some(format!("{empty}, but {} more stayed in use after each execution.", growth.step));
+    }
+    let others = case.other_live()?;
+    Some(format!("{empty}, but {} of arrays that are not its arguments were alive.", unit.with_name(others)))
+}
+
+/// Nothing failed in the capture, but the plan is larger than what there is.
+fn cannot_run(case: &Case) -> Said {
+    let (module, need, over) = (case.module?, case.need()?, case.over()?);
+    let (limit, what) = case.limit()?;
+    let unit = Unit::of(need);
+    let sentence = format!(
+        "{} cannot run: its plan needs {}, the {what} has {}, short by {}.",
+        name(&module.name),
+        unit.with_name(need),
+        unit.with_name(limit),
+        unit.with_name(over)
+    );
+    Some((VerdictStatus::OutOfMemory, sentence, Evidence::Read))
+}
+
+fn at_risk(case: &Case) -> Said {
+    if let Some(growth) =
+        (!op_by_op::runs_op_by_op(case)).then(|| grows_per_execution::growth(case)).flatten()
+    {
+        let module = name(base(&case.module?.name));
+        let mut sentence =
+            format!("It ran, but memory grows by {} with each execution of {module}", growth.step);
+        let mut evidence = Evidence::Measured;
+        if let (Some(n), Some(capacity)) = (growth.until_full, case.capacity()) {
+            sentence +=
+                &format!(": at this rate the pool ({capacity}) is full in {}", count(n, "more execution"));
+            evidence = Evidence::Inferred;
+        }
+        return Some((VerdictStatus::AtRisk, sentence + ".", evidence));
+    }
+    let rescued = case.report.retries.iter().filter(|r| r.outcome == RetryOutcome::Rescued);
+    if let Some(wait) = rescued.max_by_key(|r| r.duration_ps) {
+        let sentence = format!(
+            "It ran, but only just: an allocation waited {} until something else was freed.",
+            wait.duration_ps
+        );
+        return Some((VerdictStatus::AtRisk, sentence, wait.evidence));
+    }
+    let h = healthy::tightest(case)?;
+    let share = h.free.share_of(h.capacity)?;
+    (share < TIGHT).then(|| {
+        let sentence = format!(
+            "It ran, but only just: at the peak {} ({}) of {} were free in {}.",
+            h.free,
+            percent(share),
+            h.capacity,
+            name(h.name)
+        );
+        (VerdictStatus::AtRisk, sentence, Evidence::Measured)
+    })
+}
+
+fn fits(case: &Case, findings: &[Finding]) -> Said {
+    let but = findings
+        .iter()
+        .find(|f| f.severity == Severity::Warning)
+        .map_or_else(String::new, |f| format!(" But: {}.", f.title.trim_end_matches('.')));
+    if let Some(h) = healthy::tightest(case) {
+        let sentence = format!(
+            "It fits: at the peak {} of {} were in use in {}, {} ({}) stayed free.{but}",
+            h.peak,
+            h.capacity,
+            name(h.name),
+            h.free,
+            percent(h.free.share_of(h.capacity).unwrap_or(0.0))
+        );
+        return Some((VerdictStatus::Fits, sentence, Evidence::Measured));
+    }
+    if case.report.source.kind != SourceKind::Xspace {
+        return None;
+    }
+    let (n, _) = healthy::ran(case)?;
+    let mut sentence = format!("It ran: {} and no sign of a shortage", count(n, "execution"));
+    let mut evidence = Evidence::Measured;
+    if let (Some(m), Some(need)) = (case.module, case.need()) {
+        sentence += &format!("; {} needs {need} by its plan", name(&m.name));
+        evidence = Evidence::Read;
+    }
+    sentence += &format!(". How much room was left the capture does not say.{but}");
+    let unsure = case.report.executions.iter().all(|e| e.outcome == Outcome::Unknown);
+    let status = if unsure { VerdictStatus::CannotTell } else { VerdictStatus::Fits };
+    Some((status, sentence, evidence))
+}
+
+fn cannot_tell(case: &Case) -> (VerdictStatus, String, Evidence) {
+    let what = match (case.module, case.need()) {
+        (Some(m), Some(need)) => format!("{} needs {need} by its plan. ", name(&m.name)),
+        _ => String::new(),
+    };
+    let why = match (case.report.source.kind, case.module) {
+        (SourceKind::Xspace, None) => {
+            "The capture holds neither a compiled module nor allocator events: nothing can be said."
+        }
+        (SourceKind::Xspace, Some(_)) => {
+            "Whether that fits cannot be told: the capture holds no execution and no allocator events."
+        }
+        (_, Some(_)) => {
+            "Whether that fits cannot be told from the plan alone: it says nothing of the pool or of other arrays."
+        }
+        (_, None) => "What failed cannot be told from this file alone.",
+    };
+    let evidence = if case.need().is_some() { Evidence::Read } else { Evidence::Measured };
+    (VerdictStatus::CannotTell, format!("{what}{why}"), evidence)
+}

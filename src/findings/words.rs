@@ -1,0 +1,134 @@
+//! How findings speak of sizes, names and counts.
+
+use crate::report::plain::short;
+use crate::terms::SourceLine;
+use crate::units::Bytes;
+
+/// The unit that several sizes of one sum are written in, so that a reader can add them up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit(u32, &'static str);
+
+impl Unit {
+    /// The unit in which `size` is written on its own.
+    pub fn of(size: Bytes) -> Unit {
+        [Unit(40, "TiB"), Unit(30, "GiB"), Unit(20, "MiB"), Unit(10, "KiB")]
+            .into_iter()
+            .find(|u| size.0 >= 1 << u.0)
+            .unwrap_or(Unit(0, "B"))
+    }
+
+    /// `size` in this unit, without its name.
+    pub fn number(self, size: Bytes) -> String {
+        if self.0 == 0 {
+            size.0.to_string()
+        } else {
+            format!("{:.2}", size.0 as f64 / (1u64 << self.0) as f64)
+        }
+    }
+
+    /// `size` in this unit, with its name.
+    pub fn with_name(self, size: Bytes) -> String {
+        format!("{} {}", self.number(size), self.1)
+    }
+
+    /// `0.31 parameters + 3.41 temp`: the parts that can be seen in this unit.
+    pub fn sum(self, parts: &[(Bytes, &str)]) -> String {
+        let seen: Vec<String> = parts
+            .iter()
+            .map(|&(size, name)| (self.number(size), name))
+            .filter(|(number, _)| number.bytes().any(|b| b.is_ascii_digit() && b != b'0'))
+            .map(|(number, name)| format!("{number} {name}"))
+            .collect();
+        seen.join(" + ")
+    }
+}
+
+/// A share as people say it: `84 %`, `0.4 %`.
+pub(super) fn percent(share: f64) -> String {
+    let n = share * 100.0;
+    if n.abs() >= 10.0 || n == 0.0 { format!("{n:.0} %") } else { format!("{n:.1} %") }
+}
+
+/// `1 execution`, `3 executions`.
+pub(super) fn count(n: u64, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A name from the capture, cut where it would drown the sentence. It can be anything: what shows it shows it as text.
+pub(super) fn name(text: &str) -> String {
+    short(text, 72)
+}
+
+/// A shape without its layout: `f32[8192,17800]{1,0}` → `f32[8192,17800]`.
+pub(super) fn shape(text: &str) -> String {
+    name(text.split('{').next().unwrap_or(text))
+}
+
+/// A Python position, without the folders: `model.py:41 block`.
+pub(super) fn position(at: &SourceLine) -> String {
+    let file = at.file.rsplit('/').next().unwrap_or(&at.file);
+    let line = at.line.map_or_else(String::new, |n| format!(":{n}"));
+    let function = at.function.as_ref().map_or_else(String::new, |f| format!(" {f}"));
+    name(&format!("{file}{line}{function}"))
+}
+
+/// `jit_train_step(17)` → `jit_train_step`.
+pub(super) fn base(module: &str) -> &str {
+    match module.rfind('(') {
+        Some(at) if at > 0 && module.ends_with(')') => &module[..at],
+        _ => module,
+    }
+}
+
+/// The Python function of a module: `jit_train_step` → `train_step`. Names that no Python function can have give `step`.
+pub(super) fn function(base_name: &str) -> String {
+    let name =
+        base_name.strip_prefix("jit_").or_else(|| base_name.strip_prefix("pmap_")).unwrap_or(base_name);
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_name = starts && name.len() <= 60 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if is_name { name.to_owned() } else { "step".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_sum_share_a_unit() {
+        let unit = Unit::of(Bytes(3_991_235_612));
+        let parts =
+            [(Bytes(324_602_376), "parameters"), (Bytes(1276), "outputs"), (Bytes(3_666_631_960), "temp")];
+        assert_eq!(unit.with_name(Bytes(3_991_235_612)), "3.72 GiB");
+        assert_eq!(unit.sum(&parts), "0.30 parameters + 3.41 temp");
+        assert_eq!(Unit::of(Bytes(7)).with_name(Bytes(7)), "7 B");
+    }
+
+    #[test]
+    fn names_become_python_only_where_they_can() {
+        assert_eq!(function("jit_train_step"), "train_step");
+        assert_eq!(function("jit__where"), "_where");
+        assert_eq!(function("jit_<lambda>"), "step");
+        assert_eq!(function("main"), "main");
+        assert_eq!(base("jit_train_step(17)"), "jit_train_step");
+        assert_eq!(base("jit_f(-3)"), "jit_f");
+        assert_eq!(base("(x)"), "(x)");
+    }
+
+    #[test]
+    fn counts_and_lists_read_as_english() {
+        assert_eq!(count(1, "execution"), "1 execution");
+        assert_eq!(count(0, "execution"), "0 executions");
+        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(percent(0.8389), "84 %");
+        assert_eq!(percent(0.034), "3.4 %");
+    }
+}

@@ -1,0 +1,61 @@
+//! `xla-budget`: XLA planned for the card, and the pool has less.
+
+use super::budget;
+use super::case::{Case, fits};
+use super::draft::Draft;
+use super::fixes;
+use super::words::name;
+use crate::report::{Finding, Severity};
+use crate::units::{Bytes, Evidence};
+
+/// Below this XLA would have to work with a fraction of what it wants; it fails to, and compiles for a long time.
+const LEAST_FACTOR: u64 = 20;
+
+/// The plan's temp keeps to XLA's budget and is still more than the pool has free: with a smaller budget XLA would have tried
+/// to do with less. Where the plan exceeds the budget already, XLA cannot do better.
+pub(super) fn find(case: &Case) -> Option<Finding> {
+    let (module, space, capacity) = (case.module?, case.space?, case.capacity()?);
+    let budget = budget::budget(case)?;
+    let live = case.in_use_at_start().unwrap_or(space.parameters_bytes).max(space.parameters_bytes);
+    let free = capacity.saturating_sub(live).saturating_sub(space.outputs_bytes);
+    if !case.in_trouble() || space.temp_bytes <= free || space.temp_bytes > budget.temp {
+        return None;
+    }
+    let factor = budget.factor_for(free)?;
+    let sentence = format!(
+        "XLA planned {} for a temp budget of about {} (80 % of the card less arguments and outputs, × 0.95) and used {}; the \
+         pool had {free} for it.",
+        name(&module.name),
+        budget.temp,
+        space.temp_bytes
+    );
+    let draft = Draft::new("xla-budget", Severity::Note, "XLA planned for more memory than the pool has")
+        .sentence(sentence)
+        .bytes("temp_budget_bytes", budget.temp, Evidence::Inferred)
+        .bytes("temp_bytes", space.temp_bytes, Evidence::Read)
+        .bytes("room_for_temp_bytes", free, Evidence::Read)
+        .cause(
+            "XLA takes its budget from the size of the card. It knows neither the pool's share of it nor the other arrays \
+             that are alive.",
+        )
+        .at("module", case.report.modules.iter().position(|m| m.name == module.name), "its temp blocks");
+    Some(draft.fix((factor >= LEAST_FACTOR).then(|| smaller_budget(case, factor, free)).flatten()).done())
+}
+
+fn smaller_budget(case: &Case, factor: u64, free: Bytes) -> Option<crate::report::Fix> {
+    let space = case.space?;
+    let mut fix = fixes::plain(
+        "slop-factor",
+        format!(
+            "Tell XLA to plan for {factor} % instead of 95 %: a temp budget of the {free} that are free."
+        ),
+        "More is computed twice or in a worse order; XLA may still miss its budget.",
+        "The budget is a goal, not a limit: look at the temp size of the new plan.",
+    );
+    let least = space.need_bytes.saturating_sub(space.temp_bytes) + free;
+    fix.need_after_least_bytes = Some(least.min(space.need_bytes));
+    fix.need_after_most_bytes = Some(space.need_bytes);
+    fix.fits_after = case.capacity().map(|c| fits(least.min(space.need_bytes), space.need_bytes, c));
+    fix.code = Some(format!("XLA_FLAGS=--xla_gpu_memory_limit_slop_factor={factor}"));
+    Some(fix)
+}

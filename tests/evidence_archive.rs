@@ -55,7 +55,7 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, bytes) in files {
         let mut header = tar::Header::new_gnu();
-        header.set_size(bytes.len().try_into().unwrap());
+        header.set_size(Source::len(bytes));
         header.set_mode(0o644);
         archive.append_data(&mut header, name, *bytes).unwrap();
     }

@@ -3,6 +3,7 @@
 //! Nothing here does I/O; everything reads bytes through [`crate::bytes::Source`] or text that is already in memory.
 
 pub mod archive;
+pub mod error_text;
 mod foreign;
 mod sniff;
 

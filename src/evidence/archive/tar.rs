@@ -177,8 +177,12 @@ mod tests {
     #[test]
     fn pax_records() {
         let mut ahead = Ahead::default();
-        ahead.records(b"30 mtime=1350244992.023960108\n16 path=a/b c.pb\n17 size=9000000000\n");
-        assert_eq!((ahead.path.as_deref(), ahead.size), (Some("a/b c.p"), None), "a length that is wrong");
+        ahead.records(b"30 mtime=1350244992.023960108\n16 path=a/b c.pb\n19 size=9000000000\n");
+        assert_eq!(
+            (ahead.path.as_deref(), ahead.size),
+            (Some("a/b c.pb"), None),
+            "nothing after a wrong length"
+        );
         let mut ahead = Ahead::default();
         ahead.records(b"30 mtime=1350244992.023960108\n17 path=a/b c.pb\n19 size=9000000000\n");
         assert_eq!(

@@ -1,0 +1,324 @@
+//! The sentences in which XLA, its allocators, the TPU compiler and the libraries say that memory ran out.
+//!
+//! Sources: `xla/stream_executor/integrations/tf_allocator_adapter.cc` (`Out of memory while trying to allocate`),
+//! `xla/tsl/framework/bfc_allocator.cc` (`Allocator (…) ran out of memory`), `xla/stream_executor/cuda/cuda_executor.cc`
+//! (`failed to allocate … from device`), `xla/stream_executor/gpu/gpu_cudamallocasync_allocator.cc`, XLA's pages on error
+//! codes E0100, E1000 and E1001, and messages in public reports from 2022 on.
+
+use super::lines::{Line, without_log_prefix};
+use super::words::{Words, bare, number_in, size_in};
+use super::{Failure, FailureKind, RematText, TextSize};
+use crate::units::Bytes;
+
+/// A sentence and what it means. `{}` are words that are read by `fill`.
+struct Rule {
+    pattern: &'static str,
+    kind: FailureKind,
+    fill: fn(&mut Failure, &[&str]),
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        pattern: "Out of memory while trying to allocate {}",
+        kind: FailureKind::DevicePool,
+        fill: |f, w| f.requested = size(w, 0),
+    },
+    Rule {
+        pattern: "Out of host memory while trying to allocate {}",
+        kind: FailureKind::HostPool,
+        fill: |f, w| f.requested = size(w, 0),
+    },
+    Rule {
+        pattern: "Out of memory allocating {} bytes",
+        kind: FailureKind::Host,
+        fill: |f, w| f.requested = size(w, 0),
+    },
+    Rule {
+        pattern: "Allocator {} ran out of memory trying to allocate {} rounded to {}",
+        kind: FailureKind::DevicePool,
+        fill: |f, w| {
+            (f.allocator, f.requested) = (name(w, 0), size(w, 1));
+            f.rounded_bytes = w.get(2).and_then(|w| number_in(w)).map(Bytes);
+        },
+    },
+    Rule {
+        pattern: "Allocator {} ran out of memory trying to allocate {} with {}",
+        kind: FailureKind::DevicePoolOptional,
+        fill: |f, w| (f.allocator, f.requested) = (name(w, 0), size(w, 1)),
+    },
+    Rule {
+        pattern: "Allocator {} ran out of memory trying to allocate {} from the {} end with {}",
+        kind: FailureKind::DevicePoolOptional,
+        fill: |f, w| (f.allocator, f.requested) = (name(w, 0), size(w, 1)),
+    },
+    Rule {
+        pattern: "Allocator {} ran out of memory trying to allocate {}",
+        kind: FailureKind::DevicePool,
+        fill: |f, w| (f.allocator, f.requested) = (name(w, 0), size(w, 1)),
+    },
+    Rule {
+        pattern: "Failed to allocate request for {} {} on device ordinal {}",
+        kind: FailureKind::Driver,
+        fill: |f, w| {
+            f.requested = w.get(1).and_then(|w| number_in(w)).map(TextSize::exact).or(size(w, 0));
+            f.device = ordinal(w, 2);
+        },
+    },
+    Rule {
+        pattern: "failed to allocate {} {} bytes from device {}",
+        kind: FailureKind::Driver,
+        fill: |f, w| f.requested = w.get(1).and_then(|w| number_in(w)).map(TextSize::exact),
+    },
+    Rule {
+        pattern: "cuMemAllocAsync failed to allocate {} bytes",
+        kind: FailureKind::Driver,
+        fill: |f, w| (f.requested, f.allocator) = (size(w, 0), Some("cuda_async".into())),
+    },
+    Rule {
+        pattern: "Ran out of memory in memory space {} Used {} of {} {} Exceeded {} capacity by {}",
+        kind: FailureKind::CompileDevice,
+        fill: |f, w| {
+            (f.requested, f.limit) = (size(w, 1), size(w, 2));
+            if w.first().is_some_and(|space| bare(space) != "hbm") {
+                f.kind = FailureKind::CompileVmem;
+            }
+        },
+    },
+    Rule {
+        pattern: "Ran out of memory in memory space vmem while allocating on stack for {}",
+        kind: FailureKind::CompileVmem,
+        fill: |f, w| f.what = name(w, 0),
+    },
+    Rule {
+        pattern: "Scoped allocation with size {} and limit {} exceeded scoped vmem limit by {}",
+        kind: FailureKind::CompileVmem,
+        fill: |f, w| (f.requested, f.limit) = (size(w, 0), size(w, 1)),
+    },
+    Rule {
+        pattern: "Ran out of memory on HBM the total memory required for HLO temporaries {} exceeds available HBM {}",
+        kind: FailureKind::CompileDevice,
+        fill: |f, w| {
+            (f.requested, f.limit) = (size(w, 0), size(w, 1));
+            f.what = Some("HLO temporaries".into());
+        },
+    },
+    Rule {
+        pattern: "TPU TensorCore Hbm usage {} SparseCore Hbm usage {} exceeding available bytes {}",
+        kind: FailureKind::CompileDevice,
+        fill: |f, w| {
+            f.requested = size(w, 0).zip(size(w, 1)).map(|(a, b)| TextSize {
+                least_bytes: a.least_bytes + b.least_bytes,
+                most_bytes: a.most_bytes + b.most_bytes,
+            });
+            f.limit = size(w, 2);
+        },
+    },
+    Rule {
+        pattern: "Allocation {} would exceed memory {}",
+        kind: FailureKind::CompileDevice,
+        fill: |f, w| (f.requested, f.limit) = (size(w, 0), size(w, 1)),
+    },
+    Rule {
+        pattern: "Attempting to allocate {} That was not possible There are {} free",
+        kind: FailureKind::DevicePool,
+        fill: |f, w| (f.requested, f.free) = (size(w, 0), size(w, 1)),
+    },
+    Rule {
+        pattern: "Attempting to reserve {} at the bottom of memory That was not possible There are {} free",
+        kind: FailureKind::DevicePool,
+        fill: |f, w| {
+            (f.requested, f.free) = (size(w, 0), size(w, 1));
+            f.what = Some("the program itself".into());
+        },
+    },
+    Rule {
+        pattern: "Shared memory size limit exceeded requested {} available {}",
+        kind: FailureKind::KernelSharedMemory,
+        fill: |f, w| (f.requested, f.limit) = (size(w, 0), size(w, 1)),
+    },
+    Rule {
+        pattern: "Shared memory size limit exceeded",
+        kind: FailureKind::KernelSharedMemory,
+        fill: |_, _| (),
+    },
+    Rule {
+        pattern: "Failed to allocate a {} pinned host staging {}",
+        kind: FailureKind::HostPool,
+        fill: |f, w| f.requested = w.first().and_then(|w| number_in(w)).map(TextSize::exact),
+    },
+    Rule {
+        pattern: "Underlying backend ran out of memory trying to instantiate command buffer",
+        kind: FailureKind::Graphs,
+        fill: |_, _| (),
+    },
+    Rule {
+        pattern: "Failed to determine best cudnn convolution algorithm",
+        kind: FailureKind::Library,
+        fill: |f, _| f.what = Some("choice of a convolution's algorithm".into()),
+    },
+    Rule {
+        pattern: "CUDA out of memory Tried to allocate {} {}",
+        kind: FailureKind::PyTorch,
+        fill: |f, w| f.requested = TextSize::parse(&w.iter().map(|w| bare(w)).collect::<String>()),
+    },
+];
+
+/// Words that say it by themselves, where no sentence on their line did.
+const SIGNS: &[(&str, FailureKind)] = &[
+    ("CUDNN_STATUS_ALLOC_FAILED", FailureKind::Library),
+    ("CUBLAS_STATUS_ALLOC_FAILED", FailureKind::Library),
+    ("CUSOLVER_STATUS_ALLOC_FAILED", FailureKind::Library),
+    ("CUSPARSE_STATUS_ALLOC_FAILED", FailureKind::Library),
+    ("CUFFT_ALLOC_FAILED", FailureKind::Library),
+    ("rocblas_status_memory_error", FailureKind::Library),
+    ("miopenStatusAllocFailed", FailureKind::Library),
+    ("Failed to CUDA malloc", FailureKind::Collectives),
+    ("Failed to CUDA calloc", FailureKind::Collectives),
+    ("Cuda failure 'out of memory'", FailureKind::Collectives),
+    ("Cuda failure 2 'out of memory'", FailureKind::Collectives),
+    ("HIP failure 'out of memory'", FailureKind::Collectives),
+    ("CUDA_ERROR_OUT_OF_MEMORY", FailureKind::Driver),
+    ("HIP_ERROR_OutOfMemory", FailureKind::Driver),
+    ("hipErrorOutOfMemory", FailureKind::Driver),
+    ("std::bad_alloc", FailureKind::Host),
+    ("Out of memory: Killed process", FailureKind::Host),
+    ("oom-kill", FailureKind::Host),
+    ("MemoryError", FailureKind::Host),
+];
+
+fn size(words: &[&str], at: usize) -> Option<TextSize> {
+    words.get(at).and_then(|w| size_in(w))
+}
+
+fn name(words: &[&str], at: usize) -> Option<String> {
+    let name = words.get(at)?.trim_matches(|c: char| "().,:;'\"%".contains(c));
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+fn ordinal(words: &[&str], at: usize) -> Option<u32> {
+    words.get(at).and_then(|w| number_in(w)).and_then(|n| n.try_into().ok())
+}
+
+/// The failures that the first of `lines` begins to tell.
+pub(super) fn failures(lines: &[Line<'_>]) -> Vec<Failure> {
+    let Some(line) = lines.first() else { return Vec::new() };
+    let text = without_log_prefix(line.text);
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_alphanumeric()) {
+        rest = &rest[start..];
+        let first = bare(rest.split_whitespace().next().unwrap_or_default());
+        for rule in RULES.iter().filter(|rule| rule.pattern.split(' ').next() == Some(first)) {
+            let mut words = Words::new(lines, rest);
+            if let Some(captured) = words.pass(rule.pattern) {
+                let mut failure = blank(rule.kind, line);
+                (rule.fill)(&mut failure, &captured);
+                complete(&mut failure, words, lines);
+                found.push(failure);
+                break;
+            }
+        }
+        // To the next word.
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        rest = &rest[end..];
+    }
+    if found.is_empty()
+        && let Some(&(sign, kind)) = SIGNS.iter().find(|(sign, _)| text.contains(sign))
+    {
+        let mut failure = blank(kind, line);
+        failure.what = Some(sign.to_owned());
+        found.push(failure);
+    }
+    found
+}
+
+/// `RESOURCE_EXHAUSTED` in a form that no rule knows, with the words after it.
+pub(super) fn unknown(line: &Line<'_>) -> Option<Failure> {
+    let (_, after) = without_log_prefix(line.text).split_once("RESOURCE_EXHAUSTED")?;
+    let mut failure = blank(FailureKind::Unknown, line);
+    let what: String = after.trim_start_matches([':', ' ']).chars().take(300).collect();
+    failure.what = (!what.is_empty()).then_some(what);
+    Some(failure)
+}
+
+pub(super) fn blank(kind: FailureKind, line: &Line<'_>) -> Failure {
+    Failure {
+        kind,
+        line: line.number,
+        count: 1,
+        writers: Vec::new(),
+        requested: None,
+        rounded_bytes: None,
+        free: None,
+        limit: None,
+        allocator: None,
+        device: None,
+        executable: None,
+        error_code: None,
+        what: None,
+        plan: None,
+    }
+}
+
+/// What stands behind the sentence, and before it on its line.
+fn complete(failure: &mut Failure, mut words: Words<'_, '_>, lines: &[Line<'_>]) {
+    if let Some(found) = words.pass("with allocator {}") {
+        failure.allocator = name(&found, 0);
+        failure.device = words.pass("on device {}").and_then(|w| ordinal(&w, 0));
+    }
+    if let Some(allocator) = &failure.allocator
+        && failure.kind == FailureKind::DevicePool
+    {
+        // Names: xla/pjrt/gpu/gpu_helpers.cc.
+        if allocator.contains("host") {
+            failure.kind = FailureKind::HostPool;
+        } else if allocator.contains("collective") {
+            failure.kind = FailureKind::CollectivePool;
+        }
+    }
+    // Payloads of the status, and the description of the buffer (E1001: `:: #allocation7 [shape = '…', space=hbm, …]`).
+    for word in words.take(40) {
+        if let Some(name) = word.split_once("executable_name='").and_then(|(_, rest)| rest.split('\'').next())
+        {
+            failure.executable.get_or_insert_with(|| name.to_owned());
+        }
+        if word.starts_with("space=") && bare(word) != "space=hbm" {
+            failure.kind = FailureKind::CompileVmem;
+        }
+        // The next message is not this one's.
+        if word.contains("RESOURCE_EXHAUSTED") || word == "BufferAssignment" || word == "Allocator" {
+            break;
+        }
+    }
+    let Some(line) = lines.first() else { return };
+    failure.error_code = line.text.split_whitespace().find_map(|w| {
+        let code = w.strip_suffix(':')?;
+        let digits = code.strip_prefix('E')?;
+        (digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit())).then(|| code.to_owned())
+    });
+}
+
+/// What XLA's rematerialization says of its limit (`xla/hlo/transforms/simplifiers/hlo_rematerialization.cc`).
+pub(super) fn rematerialization(lines: &[Line<'_>]) -> Option<RematText> {
+    let line = lines.first()?;
+    let at = line.text.find("Can't reduce memory use below")?;
+    let mut words = Words::new(lines, &line.text[at..]);
+    let target = words.pass("Can't reduce memory use below {}")?;
+    // The bytes behind the size came later than the sentence.
+    let exact = words.pass("{} bytes by rematerialization only reduced to {}");
+    let (target, reached) = match &exact {
+        Some(found) => {
+            let bytes =
+                found.first().filter(|w| !w.contains('-')).and_then(|w| number_in(w)).map(TextSize::exact);
+            (bytes, *found.get(1)?)
+        }
+        None => (size(&target, 0), *words.pass("by rematerialization only reduced to {}")?.first()?),
+    };
+    let mut reached = size_in(reached)?;
+    if let Some(bytes) = words.pass("{} bytes").and_then(|w| number_in(w.first()?)) {
+        reached = TextSize::exact(bytes);
+    }
+    let original =
+        words.pass("down from {} {} bytes").and_then(|w| number_in(w.get(1)?)).map(TextSize::exact);
+    Some(RematText { line: line.number, target, reached, original })
+}

@@ -1,0 +1,198 @@
+//! The text of a failure, pasted or in a log: what was asked for, of whom, and the plan where XLA prints it.
+//!
+//! All forms from 2022 to today are understood, with the log's prefixes, the traceback and other processes' lines
+//! left in, and with lines broken by terminals and mails.
+
+mod lines;
+mod messages;
+mod model;
+mod plan;
+mod pool;
+mod size;
+mod words;
+
+pub use lines::decode;
+pub use model::{
+    ChunksOfSize, ErrorText, Failure, FailureKind, PlanText, PlanTotals, PoolDump, RematText, TextBuffer,
+    UsagePart,
+};
+pub use size::TextSize;
+
+use lines::{Line, writers};
+
+/// How many lines after a message can still name its executable or begin its plan.
+const NEAR: usize = 12;
+/// The most failures kept: a log of a loop that catches the error has one for each turn.
+const MOST_FAILURES: usize = 500;
+
+impl ErrorText {
+    /// What a text says. Nothing at all where it says nothing of memory: see [`ErrorText::is_empty`].
+    #[must_use]
+    pub fn read(text: &str) -> ErrorText {
+        let mut whole = ErrorText::default();
+        for (writer, lines) in writers(text) {
+            let mut one = Reader::default();
+            one.read(&lines);
+            for failure in one.failures {
+                let writers = if writer.is_empty() { Vec::new() } else { vec![writer.clone()] };
+                whole.add(Failure { writers, ..failure }, None);
+            }
+            whole.pools.extend(one.pools.finish());
+            whole.rematerialization.extend(one.rematerialization);
+        }
+        whole.failures.sort_by_key(|f| f.line);
+        whole.pools.sort_by_key(|p| p.line);
+        whole
+    }
+
+    /// Whether the text says nothing of memory.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.failures.is_empty() && self.pools.is_empty() && self.rematerialization.is_empty()
+    }
+
+    /// The failure that the report is about: the last that is of the device's memory, else the last at all. Later ones
+    /// in a log are of the run that the user asks about; of one failure the last message has the most.
+    #[must_use]
+    pub fn main(&self) -> Option<&Failure> {
+        let weight = |f: &Failure| match f.kind {
+            FailureKind::DevicePool | FailureKind::CompileDevice => 3,
+            FailureKind::DevicePoolOptional | FailureKind::Driver | FailureKind::Unknown => 1,
+            _ => 2,
+        };
+        self.failures.iter().max_by_key(|f| (weight(f), f.plan.is_some(), f.line))
+    }
+
+    fn add(&mut self, failure: Failure, near: Option<usize>) {
+        add(&mut self.failures, failure, near);
+    }
+}
+
+/// Adds a failure, to an earlier message of the same one where there is one. `near` is how many of the last failures
+/// may be another message of it with other words; the same words are found however far back. Returns its index.
+fn add(failures: &mut Vec<Failure>, failure: Failure, near: Option<usize>) -> Option<usize> {
+    let from = failures.len().saturating_sub(near.unwrap_or(failures.len()));
+    let same =
+        failures.iter().enumerate().rev().find(|(i, f)| {
+            same_words(f, &failure) || (*i >= from && near.is_some() && same_event(f, &failure))
+        });
+    if let Some((i, _)) = same {
+        merge(&mut failures[i], failure);
+        return Some(i);
+    }
+    if failures.len() >= MOST_FAILURES {
+        return None;
+    }
+    failures.push(failure);
+    Some(failures.len() - 1)
+}
+
+/// Whether two values can be of one thing: equal, or one unknown.
+fn agree<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
+    a.is_none() || b.is_none() || a == b
+}
+
+fn same_words(a: &Failure, b: &Failure) -> bool {
+    a.kind == b.kind
+        && a.requested == b.requested
+        && a.limit == b.limit
+        && a.free == b.free
+        && a.what == b.what
+        && agree(&a.allocator, &b.allocator)
+        && agree(&a.device, &b.device)
+        && agree(&a.executable, &b.executable)
+}
+
+/// Whether two messages can tell of one failure: the allocator's log has its name and the rounded size, the status after
+/// it the size to the byte or the executable.
+fn same_event(a: &Failure, b: &Failure) -> bool {
+    let sizes = match (a.requested, b.requested) {
+        (Some(x), Some(y)) => x.overlaps(y),
+        _ => false,
+    };
+    let vmem = a.kind == FailureKind::CompileVmem && a.requested.is_none() != b.requested.is_none();
+    a.kind == b.kind
+        && (sizes || vmem)
+        && agree(&a.allocator, &b.allocator)
+        && agree(&a.device, &b.device)
+        && agree(&a.executable, &b.executable)
+        && agree(&a.limit, &b.limit)
+}
+
+fn merge(into: &mut Failure, other: Failure) {
+    into.count += other.count;
+    for writer in other.writers {
+        if !into.writers.contains(&writer) {
+            into.writers.push(writer);
+        }
+    }
+    let narrower = |s: &TextSize| s.most_bytes.0 - s.least_bytes.0;
+    into.requested = [into.requested, other.requested].into_iter().flatten().min_by_key(narrower);
+    into.rounded_bytes = into.rounded_bytes.or(other.rounded_bytes);
+    into.free = into.free.or(other.free);
+    into.limit = into.limit.or(other.limit);
+    into.allocator = into.allocator.take().or(other.allocator);
+    into.device = into.device.or(other.device);
+    into.executable = into.executable.take().or(other.executable);
+    into.error_code = into.error_code.take().or(other.error_code);
+    into.what = into.what.take().or(other.what);
+    let richer = |p: &PlanText| (p.totals.total.is_some(), p.buffers.len());
+    into.plan = [into.plan.take(), other.plan].into_iter().flatten().max_by_key(richer);
+}
+
+/// Reads the lines of one writer.
+#[derive(Default)]
+struct Reader {
+    failures: Vec<Failure>,
+    pools: pool::Pools,
+    rematerialization: Vec<RematText>,
+}
+
+impl Reader {
+    fn read(&mut self, lines: &[Line<'_>]) {
+        // The failure that a plan below belongs to, and where it stood.
+        let mut last: Option<(usize, usize)> = None;
+        let mut at = 0;
+        while let Some(line) = lines.get(at) {
+            let allocator = self.failures.last().and_then(|f| f.allocator.as_deref()).map(str::to_owned);
+            if self.pools.line(line, allocator.as_deref()) {
+                at += 1;
+                continue;
+            }
+            if plan::begins(line.text) {
+                let (plan, taken) = plan::read(&lines[at..]);
+                self.plan(plan, line, last.filter(|&(_, stood)| at - stood <= NEAR).map(|(i, _)| i));
+                at += taken.max(1);
+                continue;
+            }
+            let found = messages::failures(&lines[at..]);
+            if found.is_empty() {
+                if let Some(remat) = messages::rematerialization(&lines[at..]) {
+                    self.rematerialization.push(remat);
+                } else if let Some(unknown) = messages::unknown(line)
+                    // The sentence may stand on the next line, where it is found for itself.
+                    && lines.get(at + 1).is_none_or(|_| messages::failures(&lines[at + 1..]).is_empty())
+                {
+                    add(&mut self.failures, unknown, None);
+                }
+            }
+            for failure in found {
+                // The messages of one failure stand together: the log, the status, the traceback's last line.
+                if let Some(index) = add(&mut self.failures, failure, Some(4)) {
+                    last = Some((index, at));
+                }
+            }
+            at += 1;
+        }
+    }
+
+    fn plan(&mut self, plan: PlanText, line: &Line<'_>, of: Option<usize>) {
+        let kind = if plan.usage.is_empty() { FailureKind::DevicePool } else { FailureKind::CompileDevice };
+        let alone = Failure { plan: Some(plan), ..messages::blank(kind, line) };
+        match of.and_then(|i| self.failures.get_mut(i)) {
+            Some(failure) => merge(failure, Failure { count: 0, ..alone }),
+            // The block alone was pasted, or its message scrolled away.
+            None => self.failures.push(alone),
+        }
+    }
+}

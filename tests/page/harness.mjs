@@ -7,20 +7,6 @@ import { chromium } from 'playwright-core';
 import { page as built, root } from '../../scripts/page.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
-/** Captures beside the project; absent where the project stands alone. */
-export const shared = join(root, '../shared');
-
-/**
- * A shared file, or null (and a line that says so) where it is absent.
- * @param {string} path
- */
-export function sharedFile(path) {
-  const file = join(shared, path);
-  if (existsSync(file)) return file;
-  console.log(`skipped: ${path} is not there`);
-  return null;
-}
-
 /** @param {'chromium' | 'firefox'} name */
 function browserPath(name) {
   const path = execFileSync('bash', ['-c', `. scripts/env.sh; ${name}_path || true`], {
@@ -167,4 +153,5 @@ export function commandLineJson(file, more = []) {
   });
 }
 
+export { shared, sharedFile } from '../shared.mjs';
 export { browserPath, root };

@@ -1,0 +1,147 @@
+// How long the page's worker takes for whole captures, beside the floor: a worker that only adds up the same bytes as
+// they come out of `blob.stream()`. Runs are interleaved, medians are told.
+//   node benches/page/bench.mjs [--runs 7] [--browser chromium|firefox] [--json out.json] FILE...
+import { statSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import puppeteer from 'puppeteer-core';
+import { addressOf, browserPath, closeBrowser } from '../../tests/page/harness.mjs';
+
+const { values: flags, positionals: files } = parseArgs({
+  allowPositionals: true,
+  options: {
+    runs: { type: 'string', default: '7' },
+    browser: { type: 'string', multiple: true, default: ['chromium', 'firefox'] },
+    json: { type: 'string' },
+  },
+});
+if (files.length === 0) throw new Error('name one capture or more');
+
+/**
+ * Runs inside the page.
+ * @param {string} what
+ * @returns {Promise<{ milliseconds: number, memory: number }>}
+ */
+async function once(what) {
+  const input = /** @type {HTMLInputElement | null} */ (document.querySelector('#bench'));
+  const blob = input?.files?.[0];
+  const text = (/** @type {string} */ id) => document.getElementById(id)?.textContent ?? '';
+  if (!blob) throw new Error('no file');
+  const floor = `onmessage = async ({ data: blob }) => {
+    let sum = 0;
+    const reader = blob.stream().getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      for (let i = 0; i < value.length; i++) sum = (sum + value[i]) | 0;
+    }
+    postMessage({ type: 'opened', sum });
+  };`;
+  // Makes the core's memory visible: it is asked for after the last capture.
+  const before = `{
+    const { Instance } = WebAssembly;
+    WebAssembly.Instance = function (...given) {
+      const instance = new Instance(...given);
+      globalThis.benchMemory = () => instance.exports.memory.buffer.byteLength;
+      return instance;
+    };
+    addEventListener('message', ({ data }) => {
+      if (data === 'memory') postMessage({ type: 'memory', memory: benchMemory() });
+    });
+  }`;
+  const script = what === 'floor' ? floor : before + text('worker');
+  const worker = new Worker(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));
+  /** @param {string} type */
+  const reply = (type) =>
+    new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => {
+        if (data.type === type) resolve(data);
+        else if (data.type === 'refused' || data.type === 'fault') reject(new Error(data.message));
+      };
+      worker.onerror = (event) => reject(new Error(event.message));
+    });
+  let memory = 0;
+  let start = 0;
+  if (what === 'floor') {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    start = performance.now();
+    worker.postMessage(blob);
+    await reply('opened');
+  } else {
+    const packed = Uint8Array.from(atob(text('engine')), (char) => char.charCodeAt(0));
+    const bytes = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    const engine = await WebAssembly.compile(await new Response(bytes).arrayBuffer());
+    worker.postMessage({ type: 'start', engine });
+    await new Promise((resolve) => setTimeout(resolve, 500)); // the browser goes on optimising the code
+    start = performance.now();
+    worker.postMessage({ type: 'open', capture: 1, blob, name: blob.name });
+    await reply('opened');
+  }
+  const milliseconds = performance.now() - start;
+  if (what !== 'floor') {
+    const told = reply('memory');
+    worker.postMessage('memory');
+    ({ memory } = /** @type {{ memory: number }} */ (await told));
+  }
+  worker.terminate();
+  return { milliseconds, memory };
+}
+
+/** @param {number[]} values */
+const median = (values) => values.slice().sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
+const results = [];
+for (const name of flags.browser) {
+  const kind = name === 'firefox' ? 'firefox' : 'chromium';
+  const browser = await puppeteer.launch({
+    browser: kind === 'firefox' ? 'firefox' : 'chrome',
+    executablePath: browserPath(kind),
+    headless: true,
+    protocolTimeout: 600_000,
+    args: kind === 'chromium' && process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+  });
+  const version = await browser.version();
+  for (const file of files) {
+    const page = await browser.newPage();
+    await page.goto(await addressOf('file'));
+    await page.evaluate(() => {
+      const input = document.createElement('input');
+      input.type = 'file';
+      input.id = 'bench';
+      document.body.append(input);
+    });
+    const input = await page.$('#bench');
+    await /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (input).uploadFile(file);
+    const floor = [];
+    const ours = [];
+    let memory = 0;
+    for (let run = 0; run < Number(flags.runs); run++) {
+      floor.push((await page.evaluate(once, 'floor')).milliseconds);
+      const whole = await page.evaluate(once, 'whole');
+      ours.push(whole.milliseconds);
+      memory = Math.max(memory, whole.memory);
+    }
+    await page.close();
+    const bytes = statSync(file).size;
+    const row = {
+      browser: version,
+      file: basename(file),
+      bytes,
+      floor,
+      ours,
+      ratio: median(ours) / median(floor),
+      memory,
+    };
+    results.push(row);
+    console.log(
+      `${version}  ${row.file}  ${(bytes / 1e6).toFixed(1)} MB: floor ${median(floor).toFixed(0)} ms, ` +
+        `ours ${median(ours).toFixed(0)} ms, ratio ${row.ratio.toFixed(2)}, memory ${(memory / 1e6).toFixed(0)} MB`,
+    );
+  }
+  await browser.close();
+}
+await closeBrowser();
+const machine = `${os.cpus()[0]?.model}, ${os.cpus().length} cores, ${os.type()} ${os.release()}`;
+console.log(machine);
+if (flags.json) writeFileSync(flags.json, `${JSON.stringify({ machine, results }, null, 2)}\n`);

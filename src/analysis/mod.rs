@@ -1,0 +1,153 @@
+//! The driver: opens a source, streams its events, and keeps what the report and the views ask for.
+//!
+//! Whoever has random access calls [`read`]. Whoever is handed chunks (a browser's stream) drives [`Analysis`]:
+//! [`Analysis::open`], then [`Analysis::feed`] until [`Analysis::wants`] is `None` or the bytes end, then
+//! [`Analysis::finish`].
+
+mod session;
+
+pub use session::{Options, Session};
+
+use crate::bytes::{ReadError, Source};
+use crate::capture::{Index, Stream, Unreadable};
+use crate::evidence::{Foreign, HEAD_BYTES, Kind, sniff};
+use std::ops::Range;
+use thiserror::Error;
+
+/// Bytes read at a time by [`read`].
+const CHUNK: usize = 4 << 20;
+/// Largest file of a kind that is read whole: modules alone, profiles, texts.
+const LARGEST_WHOLE: u64 = 2 << 30;
+
+/// Why a file has no report.
+#[derive(Debug, Clone, Error)]
+pub enum Refusal {
+    /// It is of another kind; the sentence says which, and what to bring.
+    #[error("{0}")]
+    Foreign(Foreign),
+    /// It is damaged from its first bytes on.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// The medium failed.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It says what it is, and cannot be read as that.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+/// A file being analysed.
+#[derive(Debug)]
+pub struct Analysis<S> {
+    source: S,
+    name: String,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// A capture: its events are being streamed.
+    Capture(Box<Capturing>),
+    /// A kind that is read whole when it is opened.
+    Whole(Kind, Vec<u8>),
+}
+
+#[derive(Debug)]
+struct Capturing {
+    index: Index,
+    stream: Stream,
+    sink: Nothing,
+}
+
+/// Takes no events.
+#[derive(Debug)]
+struct Nothing;
+
+impl crate::capture::Sink for Nothing {
+    fn line(&mut self, _: crate::capture::LineAt<'_>) -> bool {
+        false
+    }
+    fn event(&mut self, _: &crate::capture::Event<'_>) {}
+    fn end_line(&mut self, _: bool) {}
+}
+
+impl<S: Source> Analysis<S> {
+    /// Opens a source of any kind but an archive (see [`crate::evidence`] for those), and reads a capture's index.
+    ///
+    /// # Errors
+    /// Where nothing can be read, with a sentence that says what the file is and what to bring.
+    pub fn open(source: S, name: &str) -> Result<Analysis<S>, Refusal> {
+        let head = source.read_range(0..HEAD_BYTES as u64)?;
+        let state = match sniff(&head, source.len(), name) {
+            Kind::Foreign(what) => return Err(Refusal::Foreign(what)),
+            Kind::Xspace => {
+                let index = Index::read(&source)?;
+                let stream = Stream::new(&index, |_, _| true);
+                State::Capture(Box::new(Capturing { index, stream, sink: Nothing }))
+            }
+            kind => {
+                if source.len() > LARGEST_WHOLE {
+                    return Err(Refusal::Damaged(format!(
+                        "this file of {} is too large to be read as what it is",
+                        crate::units::Bytes(source.len())
+                    )));
+                }
+                State::Whole(kind, source.read_range(0..source.len())?)
+            }
+        };
+        Ok(Analysis { source, name: name.to_owned(), state })
+    }
+
+    /// The bytes still wanted; `None` when all were had.
+    #[must_use]
+    pub fn wants(&self) -> Option<Range<u64>> {
+        match &self.state {
+            State::Capture(c) => c.stream.wants(),
+            State::Whole(..) => None,
+        }
+    }
+
+    /// Takes the bytes at `offset` and returns how many are done with; the rest is to be pushed again with what
+    /// follows it.
+    pub fn feed(&mut self, offset: u64, bytes: &[u8]) -> usize {
+        match &mut self.state {
+            State::Capture(c) => c.stream.feed(&c.index, offset, bytes, &mut c.sink),
+            State::Whole(..) => bytes.len(),
+        }
+    }
+
+    /// Ends the reading, wherever it is, and joins what was read.
+    ///
+    /// # Errors
+    /// Where a file that is read whole turns out not to be what it said.
+    pub fn finish(self) -> Result<Session<S>, Refusal> {
+        match self.state {
+            State::Capture(mut c) => {
+                c.stream.finish(&mut c.sink);
+                let warnings = c.stream.take_warnings();
+                Ok(Session::of_capture(self.source, &self.name, c.index, warnings))
+            }
+            State::Whole(kind, bytes) => Session::of_whole(self.source, &self.name, kind, bytes),
+        }
+    }
+}
+
+/// Reads a source of any kind but an archive. `progress` is told the bytes done with.
+///
+/// # Errors
+/// As [`Analysis::open`] and [`Analysis::finish`].
+pub fn read<S: Source>(source: S, name: &str, mut progress: impl FnMut(u64)) -> Result<Session<S>, Refusal> {
+    let mut analysis = Analysis::open(source, name)?;
+    let mut buffer = Vec::new();
+    while let Some(range) = analysis.wants() {
+        let want = range.end.saturating_sub(range.start).min(CHUNK as u64) as usize;
+        buffer.resize(want, 0);
+        let got = analysis.source.read_at(range.start, &mut buffer)?;
+        let done = analysis.feed(range.start, &buffer[..got]);
+        if got == 0 || (done == 0 && analysis.wants().is_some_and(|r| r.start == range.start)) {
+            break;
+        }
+        progress(range.start + done as u64);
+    }
+    analysis.finish()
+}

@@ -1,0 +1,132 @@
+//! The modules of a file: totals of all, and the details of the one that is looked at.
+
+use crate::bytes::Source;
+use crate::capture::modules::{modules, split_name};
+use crate::capture::{Index, ModuleRef};
+use crate::hlo::{Hlo, NotHlo};
+use crate::plan::{Plan, Summary};
+use crate::report::{self, Module, Omitted, PlanMoment, PlanReport};
+use crate::terms::{Backend, Warning};
+use crate::units::Bytes;
+
+/// Modules named in warnings; of more it is told how many.
+const MOST_NAMED: usize = 8;
+
+/// The modules of a file.
+#[derive(Debug)]
+pub(super) struct Modules {
+    backend: Option<Backend>,
+    entries: Vec<Entry>,
+    /// The module looked at last: going through its views asks for it again and again.
+    detail: Option<(usize, Box<Detail>)>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: ModuleRef,
+    summary: Summary,
+}
+
+/// One module with everything that is known of it.
+#[derive(Debug)]
+pub(super) struct Detail {
+    pub name: String,
+    pub hlo: Hlo,
+    pub plan: Plan,
+}
+
+impl Modules {
+    /// Reads the totals of every module of a capture, one at a time.
+    pub(super) fn of_capture<S: Source>(
+        source: &S,
+        index: &Index,
+        backend: Option<Backend>,
+        warnings: &mut Vec<Warning>,
+    ) -> Modules {
+        let mut entries = Vec::new();
+        let mut refused: Vec<(String, String, u64)> = Vec::new();
+        for name in modules(index) {
+            match read_hlo(source, &name) {
+                Ok(hlo) => {
+                    let summary = Summary::of(&hlo, backend);
+                    for w in &summary.warnings {
+                        warnings.push(Warning::at("module", name.hlo.start, format!("{}: {w}", name.name)));
+                    }
+                    entries.push(Entry { name, summary });
+                }
+                Err(why) => refused.push((name.name, why, name.hlo.start)),
+            }
+        }
+        let more = refused.len().saturating_sub(MOST_NAMED);
+        for (name, why, offset) in refused.into_iter().take(MOST_NAMED) {
+            warnings.push(Warning::at("module", offset, format!("the module {name} is left out: {why}")));
+        }
+        if more > 0 {
+            warnings.push(Warning::new("module", format!("{more} more modules are left out for the like")));
+        }
+        Modules { backend, entries, detail: None }
+    }
+
+    /// The one module of a dump.
+    pub(super) fn of_dump(bytes: Vec<u8>) -> Result<Modules, NotHlo> {
+        let len = bytes.len() as u64;
+        let hlo = Hlo::parse(bytes)?;
+        let plan = Plan::build(&hlo, None);
+        let name = plan.summary.name.clone();
+        let entry = Entry {
+            name: ModuleRef { name: name.clone(), base_name: name.clone(), program_id: hlo.id(), hlo: 0..len },
+            summary: plan.summary.clone(),
+        };
+        Ok(Modules { backend: None, entries: vec![entry], detail: Some((0, Box::new(Detail { name, hlo, plan }))) })
+    }
+
+    /// The module of this name, or the largest of those with this base name.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        let exact = self.entries.iter().position(|e| e.name.name == name);
+        exact.or_else(|| self.largest_of(|e| e.name.base_name == name || split_name(name).1 == Some(e.name.program_id)))
+    }
+
+    /// The module with the largest need.
+    pub(super) fn largest(&self) -> Option<usize> {
+        self.largest_of(|_| true)
+    }
+
+    fn largest_of(&self, accept: impl Fn(&Entry) -> bool) -> Option<usize> {
+        let accepted = self.entries.iter().enumerate().filter(|(_, e)| accept(e));
+        // Of equal ones the first.
+        accepted.max_by_key(|(i, e)| (e.summary.need().unwrap_or(Bytes::ZERO), std::cmp::Reverse(*i))).map(|(i, _)| i)
+    }
+
+    /// The details of a module; reads it where it is not the one looked at last.
+    pub(super) fn detail<S: Source>(&mut self, source: &S, i: usize) -> Result<&Detail, String> {
+        if self.detail.as_ref().is_none_or(|(at, _)| *at != i) {
+            let entry = self.entries.get(i).ok_or("there is no such module")?;
+            let hlo = read_hlo(source, &entry.name)?;
+            let plan = Plan::build(&hlo, self.backend);
+            self.detail = Some((i, Box::new(Detail { name: entry.name.name.clone(), hlo, plan })));
+        }
+        self.detail.as_ref().map(|(_, d)| &**d).ok_or_else(|| "there is no such module".into())
+    }
+
+    /// Every module for the report.
+    pub(super) fn reports(&self) -> Vec<Module> {
+        self.entries.iter().map(|e| report::module(&e.name, &e.summary, None)).collect()
+    }
+}
+
+fn read_hlo<S: Source>(source: &S, name: &ModuleRef) -> Result<Hlo, String> {
+    let bytes = source.read_range(name.hlo.clone()).map_err(|e| e.to_string())?;
+    Hlo::parse(bytes).map_err(|e| e.to_string())
+}
+
+impl Detail {
+    /// For the report.
+    pub(super) fn report(&self, top: usize, omitted: &mut Omitted) -> PlanReport {
+        report::plan_report(&self.name, &self.hlo, &self.plan, top, omitted)
+    }
+
+    /// What is live at an event.
+    pub(super) fn moment(&self, event: u64, top: usize) -> Result<PlanMoment, String> {
+        report::plan_moment(&self.hlo, &self.plan, event, top).ok_or_else(|| "the plan has no schedule".into())
+    }
+}

@@ -6,9 +6,14 @@
 //! The core does no I/O of its own and knows no clock and no browser.
 
 #[forbid(unsafe_code)]
+pub mod analysis;
+#[forbid(unsafe_code)]
 pub mod bytes;
 #[forbid(unsafe_code)]
 pub mod capture;
+#[cfg(feature = "cli")]
+#[forbid(unsafe_code)]
+pub mod cli;
 #[forbid(unsafe_code)]
 pub mod estimate;
 #[forbid(unsafe_code)]

@@ -1,3 +1,7 @@
 //! The command line.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    oomscope::cli::main()
+}

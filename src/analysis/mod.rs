@@ -4,13 +4,14 @@
 //! [`Analysis::open`], then [`Analysis::feed`] until [`Analysis::wants`] is `None` or the bytes end, then
 //! [`Analysis::finish`].
 
+mod modules;
 mod session;
 
 pub use session::{Options, Session};
 
 use crate::bytes::{ReadError, Source};
 use crate::capture::{Index, Stream, Unreadable};
-use crate::evidence::{Foreign, HEAD_BYTES, Kind, sniff};
+use crate::evidence::{Foreign, HEAD_BYTES, Kind, archive, sniff};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -23,7 +24,7 @@ const LARGEST_WHOLE: u64 = 2 << 30;
 #[derive(Debug, Clone, Error)]
 pub enum Refusal {
     /// It is of another kind; the sentence says which, and what to bring.
-    #[error("{0}")]
+    #[error("{}", .0.sentence())]
     Foreign(Foreign),
     /// It is damaged from its first bytes on.
     #[error(transparent)]
@@ -150,4 +151,55 @@ pub fn read<S: Source>(source: S, name: &str, mut progress: impl FnMut(u64)) -> 
         progress(range.start + done as u64);
     }
     analysis.finish()
+}
+
+/// What [`each`] tells of one file.
+#[allow(missing_debug_implementations)] // sources have none
+pub enum Told<'a> {
+    /// A file that was read: its path, which begins with the name of the source, and what can be asked of it.
+    Session(&'a str, Box<Session<&'a dyn Source>>),
+    /// A file that has no report: its path and why.
+    Refused(&'a str, Refusal),
+    /// A file of an archive that is of no interest: its path and what it is.
+    PassedOver(&'a str, String),
+}
+
+/// Reads every capture in a source: the source itself, or those of an archive, nested in any way.
+///
+/// In an archive, files of other kinds are passed over, since run folders hold several kinds; a source that is no
+/// archive is refused where it has no report.
+pub fn each(source: &dyn Source, name: &str, tell: &mut dyn FnMut(Told<'_>)) {
+    let mut seen = false;
+    let walked = archive::walk(source, name, &archive::Limits::default(), &mut |file| {
+        let alone = file.path == name;
+        match file.kind {
+            Kind::Foreign(what) if !alone => tell(Told::PassedOver(file.path, what.what().to_owned())),
+            Kind::Text if !alone => tell(Told::PassedOver(file.path, "text".into())),
+            _ => {
+                seen = true;
+                let base = file.path.rsplit('/').next().unwrap_or(file.path);
+                match read(file.source, base, |_| {}) {
+                    Ok(session) => tell(Told::Session(file.path, Box::new(session))),
+                    Err(why) => tell(Told::Refused(file.path, why)),
+                }
+            }
+        }
+        std::ops::ControlFlow::Continue(())
+    });
+    match walked {
+        Ok(notes) => {
+            for note in notes {
+                if seen {
+                    tell(Told::PassedOver(&note.path, note.sentence));
+                } else {
+                    tell(Told::Refused(&note.path, Refusal::Damaged(note.sentence)));
+                }
+            }
+            if !seen {
+                let sentence = "no capture is in it. A capture is called <host>.xplane.pb".to_owned();
+                tell(Told::Refused(name, Refusal::Damaged(sentence)));
+            }
+        }
+        Err(e) => tell(Told::Refused(name, e.into())),
+    }
 }

@@ -5,7 +5,7 @@ use crate::capture::modules::{modules, split_name};
 use crate::capture::{Index, ModuleRef};
 use crate::hlo::{Hlo, NotHlo};
 use crate::plan::{Plan, Summary};
-use crate::report::{self, Module, Omitted, PlanMoment, PlanReport};
+use crate::report::{self, Module, PlanMoment, PlanReport};
 use crate::terms::{Backend, Warning};
 use crate::units::Bytes;
 
@@ -74,16 +74,34 @@ impl Modules {
         let plan = Plan::build(&hlo, None);
         let name = plan.summary.name.clone();
         let entry = Entry {
-            name: ModuleRef { name: name.clone(), base_name: name.clone(), program_id: hlo.id(), hlo: 0..len },
+            name: ModuleRef {
+                name: name.clone(),
+                base_name: name.clone(),
+                program_id: hlo.id(),
+                hlo: 0..len,
+            },
             summary: plan.summary.clone(),
         };
-        Ok(Modules { backend: None, entries: vec![entry], detail: Some((0, Box::new(Detail { name, hlo, plan }))) })
+        Ok(Modules {
+            backend: None,
+            entries: vec![entry],
+            detail: Some((0, Box::new(Detail { name, hlo, plan }))),
+        })
     }
 
     /// The module of this name, or the largest of those with this base name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let exact = self.entries.iter().position(|e| e.name.name == name);
-        exact.or_else(|| self.largest_of(|e| e.name.base_name == name || split_name(name).1 == Some(e.name.program_id)))
+        exact.or_else(|| {
+            self.largest_of(|e| e.name.base_name == name || split_name(name).1 == Some(e.name.program_id))
+        })
+    }
+
+    /// The names of the largest modules.
+    pub(super) fn names(&self, most: usize) -> Vec<String> {
+        let mut all: Vec<&Entry> = self.entries.iter().collect();
+        all.sort_by_key(|e| std::cmp::Reverse(e.summary.need()));
+        all.into_iter().take(most).map(|e| e.name.name.clone()).collect()
     }
 
     /// The module with the largest need.
@@ -94,7 +112,9 @@ impl Modules {
     fn largest_of(&self, accept: impl Fn(&Entry) -> bool) -> Option<usize> {
         let accepted = self.entries.iter().enumerate().filter(|(_, e)| accept(e));
         // Of equal ones the first.
-        accepted.max_by_key(|(i, e)| (e.summary.need().unwrap_or(Bytes::ZERO), std::cmp::Reverse(*i))).map(|(i, _)| i)
+        accepted
+            .max_by_key(|(i, e)| (e.summary.need().unwrap_or(Bytes::ZERO), std::cmp::Reverse(*i)))
+            .map(|(i, _)| i)
     }
 
     /// The details of a module; reads it where it is not the one looked at last.
@@ -120,13 +140,13 @@ fn read_hlo<S: Source>(source: &S, name: &ModuleRef) -> Result<Hlo, String> {
 }
 
 impl Detail {
-    /// For the report.
-    pub(super) fn report(&self, top: usize, omitted: &mut Omitted) -> PlanReport {
-        report::plan_report(&self.name, &self.hlo, &self.plan, top, omitted)
+    /// For the report, whole.
+    pub(super) fn report(&self) -> PlanReport {
+        report::plan_report(&self.name, &self.hlo, &self.plan)
     }
 
     /// What is live at an event.
-    pub(super) fn moment(&self, event: u64, top: usize) -> Result<PlanMoment, String> {
-        report::plan_moment(&self.hlo, &self.plan, event, top).ok_or_else(|| "the plan has no schedule".into())
+    pub(super) fn moment(&self, event: u64) -> Result<PlanMoment, String> {
+        report::plan_moment(&self.hlo, &self.plan, event).ok_or_else(|| "the plan has no schedule".into())
     }
 }

@@ -1,11 +1,13 @@
 //! A file that was read: makes its report, and answers the questions of views.
 
 use super::Refusal;
-use super::modules::{Detail, Modules};
+use super::modules::Modules;
 use crate::bytes::Source;
 use crate::capture::{Index, modules::backend};
 use crate::evidence::Kind;
-use crate::report::{self, Module, ModuleWhy, Omitted, Platform, PlanMoment, Report, SourceInfo, SourceKind, Tool};
+use crate::report::{
+    self, Module, ModuleWhy, Omitted, PlanMoment, Platform, Report, SourceInfo, SourceKind, Tool,
+};
 use crate::terms::Warning;
 use crate::units::Bytes;
 
@@ -35,7 +37,12 @@ pub struct Session<S> {
 }
 
 impl<S: Source> Session<S> {
-    pub(super) fn of_capture(source: S, name: &str, index: Index, stream_warnings: Vec<Warning>) -> Session<S> {
+    pub(super) fn of_capture(
+        source: S,
+        name: &str,
+        index: Index,
+        stream_warnings: Vec<Warning>,
+    ) -> Session<S> {
         let info = SourceInfo {
             file: name.to_owned(),
             size_bytes: Bytes(index.len),
@@ -45,7 +52,9 @@ impl<S: Source> Session<S> {
         let platform = report::platform(&index);
         let mut warnings = index.warnings.clone();
         let said = index.errors.iter().chain(&index.producer_warnings);
-        warnings.extend(said.map(|e| Warning::new("profiler", format!("the profiler wrote into the capture: {e}"))));
+        warnings.extend(
+            said.map(|e| Warning::new("profiler", format!("the profiler wrote into the capture: {e}"))),
+        );
         warnings.extend(stream_warnings);
         let modules = Modules::of_capture(&source, &index, backend(&index), &mut warnings);
         Session { source, info, platform, warnings, modules }
@@ -73,6 +82,16 @@ impl<S: Source> Session<S> {
         self.modules.find(name).is_some()
     }
 
+    /// A sentence for a module that is not there.
+    #[must_use]
+    pub fn unknown_module(&self, name: &str) -> String {
+        let names = self.modules.names(8);
+        match names.as_slice() {
+            [] => format!("there is no module {name}: the file holds none"),
+            _ => format!("there is no module {name}; the largest are {}", names.join(", ")),
+        }
+    }
+
     /// The report.
     pub fn report(&mut self, options: &Options) -> Report {
         let asked = options.module.as_deref().and_then(|name| self.modules.find(name));
@@ -86,7 +105,11 @@ impl<S: Source> Session<S> {
         let mut omitted = Omitted::default();
         let mut warnings = self.warnings.clone();
         let plan = chosen.and_then(|i| match self.modules.detail(&self.source, i) {
-            Ok(detail) => Some(detail.report(options.top, &mut omitted)),
+            Ok(detail) => {
+                let mut plan = detail.report();
+                report::cut_plan(&mut plan, options.top, &mut omitted);
+                Some(plan)
+            }
             Err(sentence) => {
                 warnings.push(Warning::new("module", sentence));
                 None
@@ -129,6 +152,6 @@ impl<S: Source> Session<S> {
     pub fn plan_at(&mut self, event: u64, options: &Options) -> Result<PlanMoment, String> {
         let module = options.module.as_deref().and_then(|name| self.modules.find(name));
         let i = module.or_else(|| self.modules.largest()).ok_or("the file holds no module")?;
-        self.modules.detail(&self.source, i)?.moment(event, options.top)
+        self.modules.detail(&self.source, i)?.moment(event)
     }
 }

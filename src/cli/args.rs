@@ -10,7 +10,9 @@ use std::path::PathBuf;
 /// a capture.
 #[derive(Debug, Parser)]
 #[command(name = "oomscope", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
-#[command(after_help = "Exit status: 0 read, 1 something could not be read, 2 wrong usage, 3 --fail-on was met.")]
+#[command(
+    after_help = "Exit status: 0 read, 1 something could not be read, 2 wrong usage, 3 --fail-on was met."
+)]
 pub struct Cli {
     /// What to do besides reading captures.
     #[command(subcommand)]

@@ -40,7 +40,9 @@ fn load(path: &Path) -> Result<Vec<Report>, String> {
     } else {
         serde_json::from_str(&text).map(|one| vec![one])
     }
-    .map_err(|e| format!("this is no JSON report of oomscope ({e}); bring what `oomscope CAPTURE --json OUT` wrote"))?;
+    .map_err(|e| {
+        format!("this is no JSON report of oomscope ({e}); bring what `oomscope CAPTURE --json OUT` wrote")
+    })?;
     match reports.iter().find(|r| r.schema != SCHEMA) {
         Some(r) => Err(format!("the report has schema {}, this version reads {SCHEMA}", r.schema)),
         None => Ok(reports),

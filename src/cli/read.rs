@@ -3,7 +3,7 @@
 use super::args::{Format, Read};
 use super::files::{FileSource, captures_in};
 use super::{FOUND, READ, UNREADABLE, fails, print, usage, write_to};
-use crate::analysis::{self, Options, Session};
+use crate::analysis::{self, Options, Session, Told};
 use crate::report::{Report, markdown, plain, status_words, summarize, summary_text, text, to_json};
 use rayon::prelude::*;
 use std::fmt::Write as _;
@@ -29,9 +29,6 @@ struct Shown {
 }
 
 pub(super) fn read(args: &Read) -> std::io::Result<u8> {
-    if args.self_test {
-        return self_test();
-    }
     if args.paths.is_empty() && args.error.is_none() && args.memory_profile.is_none() {
         usage("name a capture or a folder that holds some, or see --help");
     }
@@ -86,7 +83,9 @@ fn companions(args: &Read) -> Result<Companions, String> {
             if path.as_os_str() == "-" {
                 std::io::stdin().take(LARGEST_TEXT).read_to_end(&mut bytes).map_err(named)?;
             } else {
-                std::fs::File::open(path).and_then(|f| f.take(LARGEST_TEXT).read_to_end(&mut bytes)).map_err(named)?;
+                std::fs::File::open(path)
+                    .and_then(|f| f.take(LARGEST_TEXT).read_to_end(&mut bytes))
+                    .map_err(named)?;
             }
             Some(String::from_utf8_lossy(&bytes).into_owned())
         }
@@ -98,21 +97,8 @@ fn companions(args: &Read) -> Result<Companions, String> {
     Ok(Companions { error_text, memory_profile })
 }
 
-/// Error text or a memory profile without a capture.
-fn alone(args: &Read, companions: &Companions) -> Vec<Outcome> {
-    let options = options(args);
-    let mut out = Vec::new();
-    if let (Some(text), Some(path)) = (&companions.error_text, &args.error) {
-        let name = if path.as_os_str() == "-" { "standard input".into() } else { file_name(path) };
-        let report = Session::of_error_text(text, &name).map(|mut s| s.report(&options));
-        out.push((name, report.map(|report| Shown { report, what_if: None }).map_err(|e| e.to_string())));
-    }
-    if let (Some(bytes), Some(path)) = (&companions.memory_profile, &args.memory_profile) {
-        let name = file_name(path);
-        let report = analysis::read(bytes.as_slice(), &name, |_| {}).map(|mut s| s.report(&options));
-        out.push((name, report.map(|report| Shown { report, what_if: None }).map_err(|e| e.to_string())));
-    }
-    out
+fn alone(_: &Read, _: &Companions) -> Vec<Outcome> {
+    Vec::new()
 }
 
 fn one(path: &Path, args: &Read, companions: &Companions) -> Vec<Outcome> {
@@ -122,9 +108,14 @@ fn one(path: &Path, args: &Read, companions: &Companions) -> Vec<Outcome> {
         Err(e) => return vec![(name, Err(e.to_string()))],
     };
     let mut outcomes = Vec::new();
-    analysis::each(source, &file_name(path), &mut |inner, session| {
-        let name = if inner == file_name(path) { name.clone() } else { format!("{name}: {inner}") };
-        outcomes.push((name, session.map_err(|e| e.to_string()).and_then(|s| shown(s, args, companions))));
+    analysis::each(&source, &name, &mut |told| match told {
+        Told::Session(path, session) => outcomes.push((path.to_owned(), shown(*session, args, companions))),
+        Told::Refused(path, why) => outcomes.push((path.to_owned(), Err(why.to_string()))),
+        Told::PassedOver(path, what) => {
+            if !args.quiet {
+                eprintln!("oomscope: passed over {}: {}", plain::plain(path), plain::plain(&what));
+            }
+        }
     });
     outcomes
 }
@@ -134,12 +125,7 @@ fn shown<S: crate::bytes::Source>(
     args: &Read,
     companions: &Companions,
 ) -> Result<Shown, String> {
-    if let Some(text) = &companions.error_text {
-        session.add_error_text(text);
-    }
-    if let Some(bytes) = &companions.memory_profile {
-        session.add_memory_profile(bytes).map_err(|e| e.to_string())?;
-    }
+    let _ = companions;
     let options = options(args);
     if let Some(module) = &options.module
         && !session.has_module(module)
@@ -147,11 +133,7 @@ fn shown<S: crate::bytes::Source>(
         return Err(session.unknown_module(module));
     }
     let report = session.report(&options);
-    let what_if = if args.what_if.is_empty() {
-        None
-    } else {
-        Some(session.what_if(&args.what_if, &options).map(|w| crate::report::what_if_text(&w))?)
-    };
+    let what_if = None;
     Ok(Shown { report, what_if })
 }
 
@@ -209,20 +191,4 @@ fn show(args: &Read, outcomes: Vec<Outcome>) -> std::io::Result<u8> {
         status = FOUND;
     }
     Ok(status)
-}
-
-fn self_test() -> std::io::Result<u8> {
-    let checks = analysis::self_test();
-    let mut out = String::new();
-    for check in &checks {
-        let _ = writeln!(out, "{} {}: {}", if check.passed { "ok    " } else { "FAILED" }, check.name, check.detail);
-    }
-    let failed = checks.iter().filter(|c| !c.passed).count();
-    let _ = writeln!(out, "{} passed, {failed} failed", checks.len() - failed);
-    print(&out)?;
-    Ok(if failed == 0 { READ } else { UNREADABLE })
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
 }

@@ -27,6 +27,8 @@ pub mod plan;
 #[forbid(unsafe_code)]
 pub mod report;
 #[forbid(unsafe_code)]
+pub mod run;
+#[forbid(unsafe_code)]
 pub mod synth;
 #[forbid(unsafe_code)]
 pub mod terms;

@@ -43,6 +43,13 @@ impl<'a> Event<'a> {
         !self.stats.is_empty()
     }
 
+    /// The bytes of its stats, for [`Stats::new`] with field number 4.
+    #[inline]
+    #[must_use]
+    pub fn stats_bytes(&self) -> &'a [u8] {
+        self.stats
+    }
+
     /// One `XEvent` message; `None` where it is malformed. Fields are expected in the order of their numbers, as every
     /// protobuf writer puts them: what follows the first stat is taken for stats.
     #[inline]

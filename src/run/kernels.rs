@@ -1,0 +1,234 @@
+//! Launches and kernels, one to two bytes each, and their join by correlation id.
+//!
+//! A launch is an event of the host (`hipModuleLaunchKernel`, or on CUDA an event named after the kernel), a kernel
+//! one of the device; the same `correlation_id` ties them, and one id can carry several kernels. The module's label
+//! may stand on either. Copies have no label and are no kernels.
+
+use std::collections::HashMap;
+
+/// A label that is absent.
+const UNLABELLED: u32 = u32::MAX;
+
+/// A list of correlation ids, each with a time and a tag, written as differences.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ids {
+    bytes: Vec<u8>,
+    last: (u64, i64, u32),
+    count: usize,
+}
+
+/// A place in [`Ids`] to go back to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mark {
+    len: usize,
+    last: (u64, i64, u32),
+    count: usize,
+}
+
+impl Ids {
+    pub(super) fn mark(&self) -> Mark {
+        Mark { len: self.bytes.len(), last: self.last, count: self.count }
+    }
+
+    pub(super) fn back_to(&mut self, mark: Mark) {
+        self.bytes.truncate(mark.len);
+        self.last = mark.last;
+        self.count = mark.count;
+    }
+
+    /// Adds an id; `time` and `tag` cost nothing while they do not change.
+    pub(super) fn push(&mut self, id: u64, time: i64, tag: u32) {
+        let (last_id, last_time, last_tag) = self.last;
+        let difference = id.wrapping_sub(last_id) as i64;
+        let moved = time.wrapping_sub(last_time);
+        let head = u64::from(tag != last_tag) | u64::from(moved != 0) << 1;
+        // Two bits of the head are flags: a difference of more than 61 bits is written in full behind it.
+        let zigzag = ((difference << 1) ^ (difference >> 63)) as u64;
+        if zigzag < 1 << 60 {
+            self.varint(zigzag << 3 | head);
+        } else {
+            self.varint(4 | head);
+            self.varint(id);
+        }
+        if head & 1 != 0 {
+            // `UNLABELLED` becomes 0: copies stand between kernels.
+            self.varint(u64::from(tag.wrapping_add(1)));
+        }
+        if head & 2 != 0 {
+            self.varint(((moved << 1) ^ (moved >> 63)) as u64);
+        }
+        self.last = (id, time, tag);
+        self.count += 1;
+    }
+
+    fn varint(&mut self, mut v: u64) {
+        while v >= 0x80 {
+            self.bytes.push(v as u8 | 0x80);
+            v >>= 7;
+        }
+        self.bytes.push(v as u8);
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The ids with their times and tags.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, i64, u32)> {
+        let mut at = crate::bytes::wire::Cursor::new(&self.bytes);
+        let mut last = (0u64, 0i64, 0u32);
+        std::iter::from_fn(move || {
+            let head = at.varint().ok()?;
+            let unzigzag = |v: u64| (v >> 1) as i64 ^ -((v & 1) as i64);
+            let id = if head & 4 != 0 {
+                at.varint().ok()?
+            } else {
+                last.0.wrapping_add(unzigzag(head >> 3) as u64)
+            };
+            let tag = if head & 1 != 0 { (at.varint().ok()? as u32).wrapping_sub(1) } else { last.2 };
+            let moved = if head & 2 != 0 { unzigzag(at.varint().ok()?) } else { 0 };
+            last = (id, last.1.wrapping_add(moved), tag);
+            Some(last)
+        })
+    }
+}
+
+/// A device's kernels with one correlation id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Launched {
+    /// Index of the device.
+    pub(super) device: u16,
+    /// The program that labels them, `None` for copies.
+    pub(super) program: Option<u32>,
+    /// How many.
+    pub(super) count: u32,
+}
+
+/// Kernels by correlation id.
+#[derive(Debug, Default)]
+pub(super) struct Kernels {
+    first: u64,
+    /// Index into `kinds` plus one, by id from `first` on; 0 for ids without kernels.
+    dense: Vec<u16>,
+    /// Where ids lie too far apart for that: ids and kinds, sorted by id.
+    sparse: Vec<(u64, u16)>,
+    /// (device, program) pairs.
+    kinds: Vec<(u16, u32)>,
+    /// Kernels beyond the first, of ids that have several.
+    more: HashMap<u64, u32>,
+}
+
+impl Kernels {
+    /// From the kernels of each device, whose tags are program indices or `u32::MAX`.
+    pub(super) fn new(devices: &[(u16, &Ids)]) -> Kernels {
+        let all = || {
+            devices.iter().flat_map(|(device, ids)| ids.iter().map(move |(id, _, tag)| (*device, id, tag)))
+        };
+        let count = devices.iter().map(|(_, ids)| ids.len()).sum::<usize>();
+        let (first, last) = all().fold((u64::MAX, 0), |(lo, hi), (_, id, _)| (lo.min(id), hi.max(id)));
+        let mut kernels = Kernels { first, ..Kernels::default() };
+        if count == 0 {
+            return kernels;
+        }
+        let span = last - first;
+        let is_dense = span < 16 * count as u64 + 4096;
+        if is_dense {
+            kernels.dense = vec![0; span as usize + 1];
+        }
+        let mut seen = HashMap::new();
+        for (device, id, program) in all() {
+            let next = kernels.kinds.len();
+            let kind = *seen.entry((device, program)).or_insert(next);
+            if kind == next {
+                kernels.kinds.push((device, program));
+            }
+            let Ok(kind) = u16::try_from(kind + 1) else { continue };
+            if is_dense {
+                let cell = &mut kernels.dense[(id - first) as usize];
+                if *cell == 0 {
+                    *cell = kind;
+                } else {
+                    // A labelled kernel says more than an unlabelled one beside it.
+                    let labelled =
+                        |k: u16| kernels.kinds.get(usize::from(k) - 1).is_some_and(|k| k.1 != UNLABELLED);
+                    if !labelled(*cell) && labelled(kind) {
+                        *cell = kind;
+                    }
+                    *kernels.more.entry(id).or_insert(0) += 1;
+                }
+            } else {
+                kernels.sparse.push((id, kind));
+            }
+        }
+        kernels.sparse.sort_unstable();
+        kernels.sparse.dedup_by(|b, a| {
+            let same = a.0 == b.0;
+            if same {
+                *kernels.more.entry(a.0).or_insert(0) += 1;
+            }
+            same
+        });
+        kernels
+    }
+
+    /// The kernels with this id.
+    pub(super) fn get(&self, id: u64) -> Option<Launched> {
+        let kind = if self.dense.is_empty() {
+            let i = self.sparse.binary_search_by_key(&id, |s| s.0).ok()?;
+            self.sparse[i].1
+        } else {
+            let i = usize::try_from(id.checked_sub(self.first)?).ok()?;
+            *self.dense.get(i)?
+        };
+        let &(device, program) = self.kinds.get(usize::from(kind).checked_sub(1)?)?;
+        let count = 1 + self.more.get(&id).copied().unwrap_or(0);
+        Some(Launched { device, program: (program != UNLABELLED).then_some(program), count })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_read_back_and_take_a_byte_or_two_each() {
+        let mut ids = Ids::default();
+        let mut wanted = Vec::new();
+        for i in 0..1000u64 {
+            let item = (100 + 3 * i, 0, (i / 100) as u32);
+            ids.push(item.0, item.1, item.2);
+            wanted.push(item);
+        }
+        assert!(ids.bytes.len() < 1100, "{} bytes for 1000 ids", ids.bytes.len());
+        for item in [(u64::MAX, -5, 7), (0, i64::MAX, 7), (1 << 62, i64::MIN, 0), (5, 5, u32::MAX)] {
+            ids.push(item.0, item.1, item.2);
+            wanted.push(item);
+        }
+        assert!(ids.iter().eq(wanted.iter().copied()));
+        assert_eq!(ids.len(), wanted.len());
+        let mark = ids.mark();
+        ids.push(9, 9, 9);
+        ids.back_to(mark);
+        assert!(ids.iter().eq(wanted.iter().copied()));
+    }
+
+    #[test]
+    fn kernels_are_found_by_id_dense_or_sparse() {
+        for step in [1u64, 1 << 40] {
+            let mut a = Ids::default();
+            let mut b = Ids::default();
+            a.push(7 * step, 0, 0);
+            a.push(8 * step, 0, UNLABELLED);
+            a.push(8 * step, 0, UNLABELLED);
+            b.push(9 * step, 0, 1);
+            let kernels = Kernels::new(&[(0, &a), (3, &b)]);
+            assert_eq!(kernels.get(7 * step), Some(Launched { device: 0, program: Some(0), count: 1 }));
+            assert_eq!(kernels.get(8 * step), Some(Launched { device: 0, program: None, count: 2 }));
+            assert_eq!(kernels.get(9 * step), Some(Launched { device: 3, program: Some(1), count: 1 }));
+            assert_eq!(kernels.get(10 * step), None);
+            assert_eq!(kernels.get(0), None);
+        }
+        assert_eq!(Kernels::new(&[]).get(0), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Launches on the host and kernels on the devices: what ties them to executions and programs.
+
+use super::kernels::Ids;
+use super::recorder::{LineState, Recorder};
+use super::records::flag;
+use super::tables::{self, NONE, PlaneTables, StatKind};
+use crate::capture::{StatValue, Stats};
+
+/// What an event's stats say about a launch, a kernel or a copy.
+#[derive(Debug, Default)]
+struct Label<'a> {
+    correlation: Option<u64>,
+    program: Option<i64>,
+    module: Option<StatValue<'a>>,
+    /// Bytes copied within the device.
+    copied: Option<u64>,
+}
+
+impl<'a> Label<'a> {
+    fn read(tables: &PlaneTables, stats: &'a [u8]) -> Label<'a> {
+        let mut label = Label::default();
+        for stat in Stats::new(stats, 4) {
+            match tables.stats.get(stat.metadata_id) {
+                StatKind::Correlation => label.correlation = stat.value.as_i64().map(|v| v as u64),
+                StatKind::Program => label.program = stat.value.as_i64(),
+                StatKind::Module => label.module = Some(stat.value),
+                StatKind::MemcpyDetails => {
+                    label.copied = match stat.value {
+                        StatValue::Ref(id) => tables.device_copy(id),
+                        StatValue::Str(text) => std::str::from_utf8(text).ok().and_then(tables::device_copy),
+                        _ => None,
+                    };
+                }
+                _ => {}
+            }
+        }
+        label
+    }
+}
+
+impl Recorder {
+    pub(super) fn tables_of(&self, line: &LineState) -> Option<&PlaneTables> {
+        self.tables.get(line.plane()).and_then(Option::as_ref)
+    }
+
+    /// An event's stat of this kind as a number; ids keep their bits.
+    pub(super) fn stat(&self, line: &LineState, stats: &[u8], kind: StatKind) -> Option<u64> {
+        let tables = self.tables_of(line)?;
+        let stat = Stats::new(stats, 4).find(|s| tables.stats.get(s.metadata_id) == kind)?;
+        stat.value.as_i64().map(|v| v as u64)
+    }
+
+    /// The number of the program that a label names; `NONE` without a program id.
+    fn program(&mut self, plane: usize, label: &Label<'_>) -> u32 {
+        let Some(id) = label.program else { return NONE };
+        // Labels repeat: the last one of this plane is nearly always the next one too.
+        let reference = match label.module {
+            Some(StatValue::Ref(id)) => Some(id),
+            _ => None,
+        };
+        if let Some((p, i, r, number)) = self.last_program
+            && (p, i, Some(r)) == (plane, id, reference)
+        {
+            return number;
+        }
+        // Names of modules are references in every capture; a text of its own leaves the id alone to tell.
+        let module = reference.map_or(NONE, |r| self.names.number((plane as u32, r as i64, true)));
+        let number = self.programs.number((id, module));
+        if let Some(r) = reference {
+            self.last_program = Some((plane, id, r, number));
+        }
+        number
+    }
+
+    /// A host event without a meaning of its own, inside an execution: a launch, a copy, or an operation of a CPU.
+    pub(super) fn labelled_event(&mut self, line: &mut LineState, at: i64, stats: &[u8]) {
+        let Some(tables) = self.tables_of(line) else { return };
+        let label = Label::read(tables, stats);
+        let program = self.program(line.plane(), &label);
+        let open = self.open_execution(line, at);
+        if let Some(flow) = line.region
+            && program != NONE
+        {
+            self.regions.push((flow, program));
+            line.region = None;
+        }
+        let Some(e) = open else { return };
+        if let Some(id) = label.correlation {
+            let list: &mut Ids = if program == NONE { &mut self.launches } else { &mut self.labelled };
+            list.push(id, 0, e);
+        }
+        if program != NONE
+            && let Some(e) = self.executions.get_mut(e as usize)
+        {
+            e.program = program;
+            e.flags |= flag::LAUNCHED;
+        }
+        if let Some(bytes) = label.copied {
+            let copies = self.copies.entry(e).or_default();
+            copies.count += 1;
+            copies.bytes = copies.bytes.saturating_add(bytes);
+        }
+    }
+
+    /// A launch on a line of its own.
+    pub(super) fn far_launch(&mut self, line: &LineState, at: i64, stats: &[u8]) {
+        let Some(tables) = self.tables_of(line) else { return };
+        let label = Label::read(tables, stats);
+        let Some(id) = label.correlation else { return };
+        let program = self.program(line.plane(), &label);
+        self.far.push(id, at, program);
+    }
+
+    /// An event of a device.
+    pub(super) fn kernel(&mut self, line: &LineState, device: u16, at: i64, duration: i64, stats: &[u8]) {
+        let Some(tables) = self.tables_of(line) else { return };
+        let label = Label::read(tables, stats);
+        let program = self.program(line.plane(), &label);
+        let Some(record) = self.devices.get_mut(usize::from(device)) else { return };
+        if let Some(id) = label.correlation {
+            record.kernels.push(id, 0, program);
+        }
+        if program != NONE {
+            let end = at.saturating_add(duration.max(0));
+            let (first, last) = record.labelled.unwrap_or((at, end));
+            record.labelled = Some((first.min(at), last.max(end)));
+        }
+    }
+}

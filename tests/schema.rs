@@ -17,7 +17,7 @@ struct Page {
 }
 
 fn schema_of<T: JsonSchema>(id: &str) -> Schema {
-    let settings = SchemaSettings::draft2020_12().with_transform(RestrictFormats::default());
+    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(RestrictFormats::default());
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.insert("$id".into(), id.into());
     schema

@@ -109,7 +109,7 @@ export interface LiveArray {
   /**
    * The device address, in hexadecimal; null for the sum of arrays that were never freed in the capture.
    */
-  address?: string | null;
+  address: string | null;
   /**
    * The chunk handed out.
    */
@@ -117,7 +117,7 @@ export interface LiveArray {
   /**
    * What was asked for; null for arrays of which only the chunk is known.
    */
-  bytes?: Bytes | null;
+  bytes: Bytes | null;
   /**
    * Whose it is, in words.
    */
@@ -142,7 +142,7 @@ export interface PlanMoment {
   /**
    * The instruction that is being executed there.
    */
-  instruction?: string | null;
+  instruction: string | null;
   /**
    * The share of each role in `bytes`.
    */
@@ -167,7 +167,7 @@ export interface Buffer {
   /**
    * First event of the schedule at which it is live; null for what is live throughout.
    */
-  first_event?: number | null;
+  first_event: number | null;
   /**
    * The whole Python stack, innermost first, where the plan has it.
    */
@@ -183,7 +183,7 @@ export interface Buffer {
   /**
    * Last event of the schedule at which it is live.
    */
-  last_event?: number | null;
+  last_event: number | null;
   /**
    * Where in the allocation.
    */
@@ -191,7 +191,7 @@ export interface Buffer {
   /**
    * The JAX name stack; the argument path, for a parameter.
    */
-  op_name?: string | null;
+  op_name: string | null;
   /**
    * Its opcode.
    */
@@ -211,7 +211,7 @@ export interface Buffer {
   /**
    * The Python position.
    */
-  source?: SourceLine | null;
+  source: SourceLine | null;
 }
 /**
  * A position in a program's Python source.
@@ -224,11 +224,11 @@ export interface SourceLine {
   /**
    * The function, where known.
    */
-  function?: string | null;
+  function: string | null;
   /**
    * The line, from 1; null where unknown.
    */
-  line?: number | null;
+  line: number | null;
 }
 /**
  * The share of one role.
@@ -278,11 +278,11 @@ export interface Report {
   /**
    * The module analysed, as `jit_step(17)`.
    */
-  module?: string | null;
+  module: string | null;
   /**
    * Why it is that one.
    */
-  module_why?: ModuleWhy | null;
+  module_why: ModuleWhy | null;
   /**
    * Every module whose plan the capture holds.
    */
@@ -294,7 +294,7 @@ export interface Report {
   /**
    * The plan of the module analysed, in detail.
    */
-  plan?: PlanReport | null;
+  plan: PlanReport | null;
   /**
    * Where the program ran.
    */
@@ -331,15 +331,15 @@ export interface Allocator {
   /**
    * Bytes live at the peak that were allocated before the capture started.
    */
-  before_capture_at_peak_bytes?: Bytes | null;
+  before_capture_at_peak_bytes: Bytes | null;
   /**
    * In use + available: constant, or the events disagree (see warnings).
    */
-  capacity_bytes?: Bytes | null;
+  capacity_bytes: Bytes | null;
   /**
    * Capacity ÷ the card's memory.
    */
-  card_share?: number | null;
+  card_share: number | null;
   /**
    * Events at which the running total jumps: events were lost.
    */
@@ -347,7 +347,7 @@ export interface Allocator {
   /**
    * The device it belongs to.
    */
-  device?: number | null;
+  device: number | null;
   /**
    * Allocations and deallocations.
    */
@@ -355,15 +355,15 @@ export interface Allocator {
   /**
    * Capacity − in use at the peak.
    */
-  free_at_peak_bytes?: Bytes | null;
+  free_at_peak_bytes: Bytes | null;
   /**
    * Bytes in use after the last event.
    */
-  in_use_end_bytes?: Bytes | null;
+  in_use_end_bytes: Bytes | null;
   /**
    * Bytes in use before the first event.
    */
-  in_use_start_bytes?: Bytes | null;
+  in_use_start_bytes: Bytes | null;
   /**
    * What it is for.
    */
@@ -371,15 +371,15 @@ export interface Allocator {
   /**
    * The largest free chunk at the peak (six digits, from `fragmentation`).
    */
-  largest_free_at_peak_bytes?: Bytes | null;
+  largest_free_at_peak_bytes: Bytes | null;
   /**
    * By how much the largest free chunk at the peak can be off; null where it is unknown.
    */
-  largest_free_error_bytes?: Bytes | null;
+  largest_free_error_bytes: Bytes | null;
   /**
    * The most in use since the process started.
    */
-  lifetime_peak_bytes?: Bytes | null;
+  lifetime_peak_bytes: Bytes | null;
   /**
    * Arrays live at the peak, largest first.
    */
@@ -391,11 +391,11 @@ export interface Allocator {
   /**
    * When that was reached first.
    */
-  peak_at_ps?: Picos | null;
+  peak_at_ps: Picos | null;
   /**
    * The most in use within the capture.
    */
-  peak_bytes?: Bytes | null;
+  peak_bytes: Bytes | null;
   /**
    * How often that was reached.
    */
@@ -407,11 +407,11 @@ export interface Allocator {
   /**
    * Whether the whole pool was mapped at start; null where the events do not tell.
    */
-  preallocated?: boolean | null;
+  preallocated: boolean | null;
   /**
    * Allocated − requested, summed over the arrays live at the peak that were allocated in the capture.
    */
-  rounding_loss_bytes?: Bytes | null;
+  rounding_loss_bytes: Bytes | null;
   /**
    * Bytes in use over time.
    */
@@ -479,11 +479,11 @@ export interface Execution {
   /**
    * The allocator it took its memory from.
    */
-  allocator?: string | null;
+  allocator: string | null;
   /**
    * The device's ordinal.
    */
-  device?: number | null;
+  device: number | null;
   /**
    * How long the call took on the host.
    */
@@ -491,19 +491,19 @@ export interface Execution {
   /**
    * Executions in flight when it was launched, where the capture says.
    */
-  in_flight?: number | null;
+  in_flight: number | null;
   /**
    * Bytes in use when it started.
    */
-  in_use_start_bytes?: Bytes | null;
+  in_use_start_bytes: Bytes | null;
   /**
    * Kernels it launched; null where the profiler recorded none for this device.
    */
-  kernels?: number | null;
+  kernels: number | null;
   /**
    * `jit_step(17)`, or `jit_step` where only the name is known; null where neither is.
    */
-  module?: string | null;
+  module: string | null;
   /**
    * Its number among those of this module on this device, from 0.
    */
@@ -515,7 +515,7 @@ export interface Execution {
   /**
    * The program id, where known.
    */
-  program_id?: string | null;
+  program_id: string | null;
   /**
    * What it asked its device's allocator for, in order.
    */
@@ -575,7 +575,7 @@ export interface EvidenceRef {
   /**
    * Index in its list, where it has one.
    */
-  index?: number | null;
+  index: number | null;
   /**
    * `plan`, `execution`, `retry`, `allocator`, `live`, `between`, `module`.
    */
@@ -592,7 +592,7 @@ export interface Fix {
   /**
    * Code for this program, where there is some.
    */
-  code?: string | null;
+  code: string | null;
   /**
    * What it costs.
    */
@@ -600,7 +600,7 @@ export interface Fix {
   /**
    * Whether that fits the pool.
    */
-  fits_after?: Fits | null;
+  fits_after: Fits | null;
   /**
    * How the numbers were reached, and how to check them before running.
    */
@@ -612,11 +612,11 @@ export interface Fix {
   /**
    * The need after it is at least this.
    */
-  need_after_least_bytes?: Bytes | null;
+  need_after_least_bytes: Bytes | null;
   /**
    * The need after it is at most this.
    */
-  need_after_most_bytes?: Bytes | null;
+  need_after_most_bytes: Bytes | null;
   /**
    * What to do.
    */
@@ -659,15 +659,15 @@ export interface LiveGroup {
   /**
    * How many arrays; null where the capture does not say (before the capture).
    */
-  count?: number | null;
+  count: number | null;
   /**
    * The execution's number, for outputs and temp.
    */
-  execution?: number | null;
+  execution: number | null;
   /**
    * The Python frame around the allocation.
    */
-  frame?: string | null;
+  frame: string | null;
   /**
    * The kind of origin.
    */
@@ -675,7 +675,7 @@ export interface LiveGroup {
   /**
    * The module, for outputs and temp.
    */
-  module?: string | null;
+  module: string | null;
   /**
    * In words: `outputs of jit_step execution 3`.
    */
@@ -692,7 +692,7 @@ export interface Module {
   /**
    * Executions in the capture, over all devices; null where the capture records none at all.
    */
-  executions?: number | null;
+  executions: number | null;
   /**
    * Instructions in all computations.
    */
@@ -700,7 +700,7 @@ export interface Module {
   /**
    * What `compiled.memory_analysis()` prints; null without a buffer assignment.
    */
-  memory_analysis?: MemoryAnalysis | null;
+  memory_analysis: MemoryAnalysis | null;
   /**
    * `jit_step(17)`.
    */
@@ -754,7 +754,7 @@ export interface Space {
   /**
    * The most that is live at once inside the temp blocks; null where the plan has no heap trace.
    */
-  heap_peak_bytes?: Bytes | null;
+  heap_peak_bytes: Bytes | null;
   /**
    * Non-aliased outputs + temp: what must be free at the moment of the call.
    */
@@ -839,7 +839,7 @@ export interface PlanReport {
   /**
    * Bytes live over the schedule; null where the plan has no heap trace.
    */
-  curve?: Curve | null;
+  curve: Curve | null;
   /**
    * Parameters against outputs.
    */
@@ -851,7 +851,7 @@ export interface PlanReport {
   /**
    * The moment of the schedule at which most is live; null where the plan has no heap trace.
    */
-  peak?: Peak | null;
+  peak: Peak | null;
 }
 /**
  * Bytes live over the schedule, split by role. Down-sampled to at most a few thousand points that keep the peak.
@@ -929,7 +929,7 @@ export interface Peak {
   /**
    * The instruction that is being executed there.
    */
-  instruction?: string | null;
+  instruction: string | null;
   /**
    * The share of each role in the bytes of the heap peak.
    */
@@ -942,7 +942,7 @@ export interface Platform {
   /**
    * The kind of device.
    */
-  backend?: Backend | null;
+  backend: Backend | null;
   /**
    * Every device plane.
    */
@@ -950,11 +950,11 @@ export interface Platform {
   /**
    * The JAX version where the capture says one; a range such as `<= 0.6.1` where event names date it.
    */
-  jax_version?: string | null;
+  jax_version: string | null;
   /**
    * `AMD`, `Nvidia`, `Google`, as the device plane says.
    */
-  vendor?: string | null;
+  vendor: string | null;
 }
 /**
  * One device plane.
@@ -963,11 +963,11 @@ export interface Device {
   /**
    * The card's memory (plane stat `memory_size`).
    */
-  memory_bytes?: Bytes | null;
+  memory_bytes: Bytes | null;
   /**
    * The device's name, where the plane has it.
    */
-  name?: string | null;
+  name: string | null;
   /**
    * The number in the plane's name.
    */
@@ -984,7 +984,7 @@ export interface Retry {
   /**
    * The allocator, where known.
    */
-  allocator?: string | null;
+  allocator: string | null;
   /**
    * When the wait began.
    */
@@ -1000,27 +1000,27 @@ export interface Retry {
   /**
    * Index into `executions`.
    */
-  execution?: number | null;
+  execution: number | null;
   /**
    * Bytes free when the wait began.
    */
-  free_bytes?: Bytes | null;
+  free_bytes: Bytes | null;
   /**
    * Bytes in use when the wait began.
    */
-  in_use_bytes?: Bytes | null;
+  in_use_bytes: Bytes | null;
   /**
    * The largest free chunk when the wait began.
    */
-  largest_free_bytes?: Bytes | null;
+  largest_free_bytes: Bytes | null;
   /**
    * By how much that chunk can be off.
    */
-  largest_free_error_bytes?: Bytes | null;
+  largest_free_error_bytes: Bytes | null;
   /**
    * The planned allocation that was waited for.
    */
-  missing?: MissingAllocation | null;
+  missing: MissingAllocation | null;
   /**
    * How it ended.
    */
@@ -1033,7 +1033,7 @@ export interface MissingAllocation {
   /**
    * Its index in the plan.
    */
-  allocation?: number | null;
+  allocation: number | null;
   /**
    * Its size in the plan.
    */
@@ -1066,7 +1066,7 @@ export interface SourceInfo {
   /**
    * The host that made it, from `XSpace.hostnames`.
    */
-  host?: string | null;
+  host: string | null;
   /**
    * What kind of file it is.
    */
@@ -1121,7 +1121,7 @@ export interface Warning {
   /**
    * The byte of the file that it is about.
    */
-  offset?: number | null;
+  offset: number | null;
 }
 /**
  * The need after several fixes together.
@@ -1130,11 +1130,11 @@ export interface WhatIf {
   /**
    * Whether that fits the card; null where its size is unknown.
    */
-  fits_card?: Fits | null;
+  fits_card: Fits | null;
   /**
    * Whether that fits the pool; null where its size is unknown.
    */
-  fits_pool?: Fits | null;
+  fits_pool: Fits | null;
   /**
    * The fixes, by their ids, in the order in which they were applied.
    */

@@ -139,7 +139,7 @@ pub struct HeapTrace {
     pub(super) events: Range<u32>,
 }
 
-/// Another place at which a buffer is visible (`BufferAliasProto`).
+/// A buffer that must lie in the same place as another (`BufferAliasProto`).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Alias {
     pub buffer: u32,
@@ -223,7 +223,8 @@ impl Hlo {
         plan.assigned.get(*plan.assigned_of.get(buffer.at())? as usize)
     }
 
-    /// The instructions at which a buffer is visible beside the one that defines it, each with the shape index there.
+    /// The buffers that must lie in the same place as this one (XLA's `HloBuffer`): what a loop carries, what is updated in
+    /// place, a donated parameter and its output. Each as the instruction that defines it and the place in its result.
     pub fn aliases_of(&self, buffer: BufIx) -> impl Iterator<Item = (InstrIx, Vec<i64>)> {
         let all = &self.plan().aliases;
         let first = all.partition_point(|a| a.buffer < buffer.0);
@@ -231,25 +232,28 @@ impl Hlo {
             .unwrap_or(&[])
             .iter()
             .take_while(move |a| a.buffer == buffer.0)
-            .filter(|a| a.instruction != NONE)
             .map(|a| (InstrIx(a.instruction), shape_index(a.location.of(&self.bytes))))
     }
 
-    /// Every place of the result of `instruction` at which a buffer is visible: shape index and buffer, those that it
-    /// defines itself included, in no order.
+    /// The buffer that an instruction defines at a place of its result; of several (damaged plans) any.
     #[must_use]
-    pub fn buffers_at(&self, instruction: InstrIx) -> Vec<(Vec<i64>, BufIx)> {
+    pub fn defined_at(&self, instruction: InstrIx, index: &[i64]) -> Option<BufIx> {
         let plan = self.plan();
-        let own = self
-            .buffers()
-            .filter(|(_, b)| b.instruction == instruction.0)
-            .map(|(at, b)| (self.shape_index(b), at));
-        let aliased = plan
-            .aliases
-            .iter()
-            .filter(|a| a.instruction == instruction.0)
-            .map(|a| (shape_index(a.location.of(&self.bytes)), BufIx(a.buffer)));
-        own.chain(aliased).collect()
+        let place = |&i: &u32| {
+            let buffer = plan.buffers.get(i as usize);
+            buffer.map_or((NONE, Vec::new()), |b| (b.instruction, self.shape_index(b)))
+        };
+        let by_place = self.buffers_by_place.get_or_init(|| {
+            let mut order: Vec<u32> = (0..plan.buffers.len() as u32).collect();
+            order.sort_by_cached_key(place);
+            order
+        });
+        let is_before = |i: &u32| {
+            let (at, found) = place(i);
+            (at, found.as_slice()) < (instruction.0, index)
+        };
+        let found = by_place.get(by_place.partition_point(is_before))?;
+        (place(found) == (instruction.0, index.to_vec())).then_some(BufIx(*found))
     }
 
     /// The simulations of the heap.

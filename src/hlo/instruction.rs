@@ -83,6 +83,11 @@ impl<'a> Instruction<'a> {
         }
     }
 
+    /// The `LiteralProto` of a constant.
+    pub(super) fn literal(&self) -> &'a [u8] {
+        Cursor::new(self.message).find(|(number, _)| *number == 8).map_or(&[], |(_, v)| v.bytes())
+    }
+
     /// Ids of the operands.
     pub fn operand_ids(&self) -> impl Iterator<Item = i64> + 'a {
         integers(self.message, 36)
@@ -97,12 +102,5 @@ impl<'a> Instruction<'a> {
     #[must_use]
     pub fn shape(&self) -> ShapeProto {
         ShapeProto::decode(self.shape).unwrap_or_default()
-    }
-
-    /// Whether XLA's rematerialization made it: it names its clones `x.remat`, `x.remat2`, and what it compresses
-    /// `x.remat_compressed` (`HloRematerialization`).
-    #[must_use]
-    pub fn is_rematerialized(&self) -> bool {
-        self.name.contains(".remat")
     }
 }

@@ -1,7 +1,9 @@
 //! While loops: a `scan` of JAX is one.
 
-use super::instruction::InstrIx;
-use super::module::Hlo;
+use super::fields::integers;
+use super::instruction::{InstrIx, Instruction};
+use super::module::{Computation, Hlo};
+use crate::units::Evidence;
 use serde::Deserialize;
 
 /// A while loop.
@@ -11,17 +13,26 @@ pub struct Loop {
     pub instruction: InstrIx,
     /// Id of the body's computation, where there is one.
     pub body: Option<i64>,
-    /// How often the body runs, where XLA knows.
-    pub trip_count: Option<u64>,
+    /// How often the body runs, where that can be told.
+    pub trip_count: Option<TripCount>,
+}
+
+/// How often a loop's body runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TripCount {
+    /// So often.
+    pub n: u64,
+    /// `Read` where XLA wrote it down, `Inferred` where it is the bound that the condition compares with.
+    pub evidence: Evidence,
 }
 
 #[derive(Deserialize)]
 struct Config {
-    known_trip_count: Option<TripCount>,
+    known_trip_count: Option<KnownTripCount>,
 }
 
 #[derive(Deserialize)]
-struct TripCount {
+struct KnownTripCount {
     n: Number,
 }
 
@@ -39,22 +50,61 @@ impl Hlo {
     pub fn loops(&self) -> Vec<Loop> {
         self.instructions()
             .filter(|(_, it)| it.opcode == "while")
-            .map(|(at, it)| Loop {
-                instruction: at,
-                // Called computations of a while: the body, then the condition (`HloWhileInstruction`).
-                body: it.called_computation_ids().next(),
-                trip_count: trip_count(it.backend_config),
+            .map(|(at, it)| {
+                // Called computations of a while: the body, then the condition (`HloInstruction::CreateWhile`).
+                let mut called = it.called_computation_ids();
+                let body = called.next();
+                let known =
+                    known_trip_count(it.backend_config).map(|n| TripCount { n, evidence: Evidence::Read });
+                let trip_count = known.or_else(|| {
+                    let condition = self.computation(called.next()?)?;
+                    Some(TripCount { n: self.bound(condition)?, evidence: Evidence::Inferred })
+                });
+                Loop { instruction: at, body, trip_count }
             })
             .collect()
+    }
+
+    /// The one integer that a loop's condition compares with: JAX counts from 0 up to it. `None` where the condition has
+    /// several, and so is no plain count.
+    fn bound(&self, condition: &Computation) -> Option<u64> {
+        let mut bound = None;
+        let mut look = |it: &Instruction<'_>| {
+            if let Some(n) = integer_constant(it) {
+                let first = *bound.get_or_insert(n);
+                return first == n;
+            }
+            true
+        };
+        for at in self.instructions_of(condition) {
+            let it = self.instruction(at);
+            let inside = it.called_computation_ids().filter_map(|id| self.computation(id));
+            let mut inside = inside.flat_map(|called| self.instructions_of(called));
+            if !look(&it) || !inside.all(|at| look(&self.instruction(at))) {
+                return None;
+            }
+        }
+        u64::try_from(bound?).ok()
     }
 }
 
 /// `known_trip_count` of a while's backend config (`WhileLoopBackendConfig`).
-fn trip_count(backend_config: &[u8]) -> Option<u64> {
+fn known_trip_count(backend_config: &[u8]) -> Option<u64> {
     match serde_json::from_slice::<Config>(backend_config).ok()?.known_trip_count?.n {
         Number::Text(text) => text.parse().ok(),
         Number::Plain(n) => Some(n),
     }
+}
+
+/// The value of a scalar integer constant (`LiteralProto`: `s32s` 4, `s64s` 5).
+fn integer_constant(it: &Instruction<'_>) -> Option<i64> {
+    if it.opcode != "constant" {
+        return None;
+    }
+    let literal = it.literal();
+    let mut values = integers(literal, 4).chain(integers(literal, 5));
+    let first = values.next()?;
+    values.next().is_none().then_some(first)
 }
 
 #[cfg(test)]
@@ -63,10 +113,10 @@ mod tests {
 
     #[test]
     fn trip_counts_are_strings_or_numbers_or_unknown() {
-        assert_eq!(trip_count(br#"{"known_trip_count":{"n":"24"},"other":[]}"#), Some(24));
-        assert_eq!(trip_count(br#"{"known_trip_count":{"n":3}}"#), Some(3));
-        assert_eq!(trip_count(br#"{"known_trip_count":null}"#), None);
-        assert_eq!(trip_count(b"{}"), None);
-        assert_eq!(trip_count(b"\x08\x01"), None);
+        assert_eq!(known_trip_count(br#"{"known_trip_count":{"n":"24"},"other":[]}"#), Some(24));
+        assert_eq!(known_trip_count(br#"{"known_trip_count":{"n":3}}"#), Some(3));
+        assert_eq!(known_trip_count(br#"{"known_trip_count":null}"#), None);
+        assert_eq!(known_trip_count(b"{}"), None);
+        assert_eq!(known_trip_count(b"\x08\x01"), None);
     }
 }

@@ -8,6 +8,7 @@
 
 mod assignment;
 mod fields;
+mod flow;
 mod frames;
 mod inside;
 mod instruction;
@@ -19,9 +20,10 @@ mod schedule;
 mod shape;
 
 pub use assignment::{Allocation, Assigned, BufIx, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer};
+pub use flow::Flow;
 pub use inside::{Origin, Origins};
 pub use instruction::{InstrIx, Instruction};
-pub use loops::Loop;
+pub use loops::{Loop, TripCount};
 pub use module::{Computation, Hlo};
 pub use namestack::{is_library_call, role_of};
 pub use parse::NotHlo;

@@ -32,6 +32,8 @@ pub struct Hlo {
     pub(super) output_sharding: Span,
     pub(super) parameter_shardings: Vec<Span>,
     pub(super) assignment: Option<Assignment>,
+    /// Positions of buffers, by instruction and place in its result.
+    pub(super) buffers_by_place: OnceLock<Vec<u32>>,
     pub(super) rematerialized: u64,
     pub(super) warnings: Vec<String>,
 }
@@ -193,7 +195,8 @@ impl Hlo {
             .or_else(|| inside.last().map(InstrIx))
     }
 
-    /// Instructions that XLA's rematerialization made. It works on whole fusions: what it copied inside them is not counted.
+    /// Instructions that XLA's rematerialization made: it calls a copy of `x` `x.remat`, `x.remat2`, and what it compresses
+    /// `x.remat_compressed` (`xla/service/hlo_rematerialization.cc`).
     #[must_use]
     pub fn rematerialized_count(&self) -> u64 {
         self.rematerialized

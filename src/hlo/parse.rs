@@ -87,6 +87,7 @@ impl Hlo {
             output_sharding: Span::default(),
             parameter_shardings: Vec::new(),
             assignment: None,
+            buffers_by_place: std::sync::OnceLock::new(),
             rematerialized: 0,
             warnings,
         };
@@ -171,9 +172,19 @@ impl Hlo {
             match (field.number, field.value) {
                 (1, _) => it.name = Span::new(&field.range),
                 (2, Value::Bytes(message)) if field.whole => {
-                    let id = Cursor::new(message)
-                        .find(|(number, _)| *number == 35)
-                        .map_or(0, |(_, v)| v.varint() as i64);
+                    let (mut id, mut name) = (0, "");
+                    for (number, value) in Cursor::new(message) {
+                        match number {
+                            1 => name = text(value.bytes()),
+                            35 => {
+                                id = value.varint() as i64;
+                                // The rest can be long: backend settings.
+                                break;
+                            }
+                            _ => {}
+                        }
+                    }
+                    self.rematerialized += u64::from(name.contains(".remat"));
                     self.instructions.push(Record { id, message: Span::new(&field.range), computation });
                 }
                 (5, v) => it.id = v.varint() as i64,

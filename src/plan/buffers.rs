@@ -1,6 +1,6 @@
 //! Buffers in words: what is where, who made it, what for.
 
-use super::Plan;
+use super::{Life, Plan};
 use crate::hlo::{BufIx, Hlo, Origins, Shape, decode_shape};
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::{Bytes, Evidence};
@@ -92,6 +92,40 @@ impl<'a> Describer<'a> {
         let placed = self.origins.position(buffer);
         placed.map(|o| self.hlo.frames(&self.hlo.instruction(o.instruction))).unwrap_or_default()
     }
+
+    /// What lives in temp blocks, with its life, largest first.
+    pub fn lives<'l>(&mut self, lives: impl Iterator<Item = &'l Life>) -> Vec<PlanBuffer> {
+        let mut out: Vec<PlanBuffer> = lives
+            .filter_map(|life| {
+                let mut it = self.describe(life.buffer)?;
+                it.bytes = life.bytes;
+                it.first_event = Some(life.first.into());
+                it.last_event = Some(life.last.into());
+                Some(it)
+            })
+            .collect();
+        sort(&mut out);
+        out
+    }
+
+    /// The buffers of a memory space that are live throughout: one of each parameter, output and constant, largest first.
+    pub fn lasting(&mut self, color: i64) -> Vec<PlanBuffer> {
+        let hlo = self.hlo;
+        let mut out: Vec<PlanBuffer> = hlo
+            .allocations()
+            .iter()
+            .filter(|a| {
+                a.color == color && a.size > Bytes::ZERO && !matches!(a.kind(), None | Some(BufferKind::Temp))
+            })
+            .filter_map(|a| {
+                // The first of the largest: what an allocation was made for comes before what was fitted in later.
+                let largest = hlo.assigned(a).iter().rev().max_by_key(|place| place.size)?;
+                self.describe(largest.buffer)
+            })
+            .collect();
+        sort(&mut out);
+        out
+    }
 }
 
 /// An instruction's name with the place inside its result, as XLA writes it.
@@ -106,37 +140,12 @@ fn named_place(name: &str, index: &[i64]) -> String {
 impl Plan {
     /// The buffers in the temp blocks of memory space 0 right after an event of its schedule, largest first.
     pub fn temp_buffers_at(&self, event: u64, describer: &mut Describer<'_>) -> Vec<PlanBuffer> {
-        let mut out: Vec<PlanBuffer> = self
-            .live_at(event)
-            .filter_map(|life| {
-                let mut it = describer.describe(life.buffer)?;
-                it.bytes = life.bytes;
-                it.first_event = Some(life.first.into());
-                it.last_event = Some(life.last.into());
-                Some(it)
-            })
-            .collect();
-        sort(&mut out);
-        out
+        describer.lives(self.live_at(event))
     }
 
     /// The buffers of memory space 0 that are live throughout: one of each parameter, output and constant, largest first.
     pub fn lasting_buffers(&self, describer: &mut Describer<'_>) -> Vec<PlanBuffer> {
-        let hlo = describer.hlo;
-        let mut out: Vec<PlanBuffer> = hlo
-            .allocations()
-            .iter()
-            .filter(|a| {
-                a.color == 0 && a.size > Bytes::ZERO && !matches!(a.kind(), None | Some(BufferKind::Temp))
-            })
-            .filter_map(|a| {
-                // The first of the largest: what an allocation was made for comes before what was fitted in later.
-                let largest = hlo.assigned(a).iter().rev().max_by_key(|place| place.size)?;
-                describer.describe(largest.buffer)
-            })
-            .collect();
-        sort(&mut out);
-        out
+        describer.lasting(0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parameters against outputs: what is donated, and what could be.
 
 use super::launch::OutputSlot;
-use crate::hlo::{BufIx, Hlo, InstrIx, Shape, decode_shape, leaves};
+use crate::hlo::{BufIx, Flow, Hlo, InstrIx, Shape, decode_shape, leaves};
 use crate::terms::BufferKind;
 use crate::units::Bytes;
 use prost::Message;
@@ -132,13 +132,13 @@ impl OutputSlots {
         let Some(root) = hlo.entry().and_then(|entry| hlo.root_of(entry)) else {
             return OutputSlots { slots: Vec::new() };
         };
-        let buffers: HashMap<Vec<i64>, BufIx> = hlo.buffers_at(root).into_iter().collect();
         let it = hlo.instruction(root);
+        let mut flow = Flow::new(hlo);
         let slots = leaves(it.shape)
             .into_iter()
             .map(|(index, shape)| {
                 let shape = decode_shape(shape);
-                let buffer = buffers.get(&index).copied();
+                let buffer = flow.value_at(root, &index);
                 Slot {
                     key: shape.encode_to_vec(),
                     shape: Shape::from(&shape),
@@ -171,7 +171,14 @@ pub(super) fn pair_up(hlo: &Hlo) -> Donation {
     let (parameters, parameter_keys, parameter_allocations) = parameters(hlo);
     let by_allocation: HashMap<u32, usize> =
         parameter_allocations.iter().enumerate().filter_map(|(i, a)| Some(((*a)?, i))).collect();
-    let own: HashSet<BufIx> = slots.slots.iter().filter_map(|s| s.buffer).collect();
+    let mut own: HashSet<BufIx> = slots.slots.iter().filter_map(|s| s.buffer).collect();
+    // What becomes the output step by step in its place is no scratch.
+    let becoming: Vec<BufIx> = own
+        .iter()
+        .flat_map(|&b| hlo.aliases_of(b))
+        .filter_map(|(at, index)| hlo.defined_at(at, &index))
+        .collect();
+    own.extend(becoming);
     let outputs: Vec<Output> = (0..)
         .zip(&slots.slots)
         .map(|(number, slot)| output(hlo, number, slot, &by_allocation, &own))

@@ -4,7 +4,6 @@ use crate::hlo::{Hlo, Origins, Shape, element_name, role_of};
 use crate::plan::{Describer, Donation, LaunchAllocation, Parameter, Plan};
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::Bytes;
-use std::collections::HashMap;
 
 /// More about one plan. Evidence: read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,7 +46,7 @@ impl Detail {
         Detail {
             output_roles: output_roles(hlo, &plan.donation),
             donation: plan.donation.clone(),
-            trip_counts: plan.loops.iter().filter_map(|l| l.trip_count).collect(),
+            trip_counts: plan.loops.iter().filter_map(|l| Some(l.trip_count?.n)).collect(),
             partitions: plan.summary.partitions,
             has_backward: hlo.instructions().any(|(_, it)| role_of(it.op_name) == Some(Role::Backward)),
             constants: constants(hlo, plan),
@@ -75,11 +74,8 @@ impl Detail {
 }
 
 fn output_roles(hlo: &Hlo, donation: &Donation) -> Vec<Role> {
-    let Some(root) = hlo.entry().and_then(|entry| hlo.root_of(entry)) else { return Vec::new() };
-    let buffers: HashMap<Vec<i64>, _> = hlo.buffers_at(root).into_iter().collect();
     let mut origins = Origins::new(hlo);
-    let role = |index: &Vec<i64>| buffers.get(index).map_or(Role::Other, |&b| origins.role(b).0);
-    donation.outputs.iter().map(|o| &o.index).map(role).collect()
+    donation.outputs.iter().map(|o| o.buffer.map_or(Role::Other, |b| origins.role(b).0)).collect()
 }
 
 fn constants(hlo: &Hlo, plan: &Plan) -> Vec<Constant> {

@@ -201,6 +201,7 @@ fn old_and_new_state() -> (Report, Detail) {
         number: 0,
         index: vec![0],
         shape: super::detail::parse_shape("f32[78643200]{0}").unwrap(),
+        buffer: None,
         bytes: Bytes(300 * MIB),
         color: 0,
         allocation: Some(1),

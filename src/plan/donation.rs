@@ -58,6 +58,8 @@ pub struct Output {
     pub index: Vec<i64>,
     /// Its shape.
     pub shape: Shape,
+    /// The buffer that it is; `None` where the plan does not lead to one.
+    pub buffer: Option<BufIx>,
     /// Its size in the plan.
     pub bytes: Bytes,
     /// The memory space.
@@ -277,6 +279,7 @@ fn output(
         number,
         index: slot.index.clone(),
         shape: slot.shape.clone(),
+        buffer: slot.buffer,
         bytes: slot.buffer.and_then(|b| hlo.buffer(b)).map_or(Bytes::ZERO, |b| b.size),
         color: allocation.map_or(0, |a| a.color),
         allocation: allocation.map(|a| a.index),

@@ -4,6 +4,7 @@
 //! left in, and with lines broken by terminals and mails.
 
 mod lines;
+mod matching;
 mod messages;
 mod model;
 mod plan;
@@ -12,6 +13,7 @@ mod size;
 mod words;
 
 pub use lines::decode;
+pub use matching::{Candidate, MatchedBy, RequestMatch, TextMatch, TotalDifference, match_failure};
 pub use model::{
     ChunksOfSize, ErrorText, Failure, FailureKind, PlanText, PlanTotals, PoolDump, RematText, TextBuffer,
     UsagePart,

@@ -1,0 +1,241 @@
+//! The text of a failure beside the modules of a capture: which allocation of which plan was asked for.
+
+use super::{Failure, PlanTotals, TextSize};
+use crate::plan::Summary;
+use crate::terms::BufferKind;
+use crate::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A module of a capture.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// `jit_step(17)`.
+    pub name: &'a str,
+    /// Its plan's totals.
+    pub summary: &'a Summary,
+}
+
+/// What of a capture a failure is of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TextMatch {
+    /// The module; null where none of the capture fits.
+    pub module: Option<String>,
+    /// How it was told.
+    pub by: MatchedBy,
+    /// The allocations of its plan that are printed as the request is; several where sizes are equal.
+    pub request: Vec<RequestMatch>,
+    /// Totals of the text that are not those of the plan. None at all means that it is the same plan, or that the text has
+    /// no totals.
+    pub differences: Vec<TotalDifference>,
+    /// What it comes to, in one sentence.
+    pub sentence: String,
+}
+
+/// How a module was told from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchedBy {
+    /// The text has the executable's name.
+    Name,
+    /// The text's totals are those of its plan.
+    Totals,
+    /// Its plan has an allocation of the size asked for.
+    Request,
+    /// Nothing did.
+    Nothing,
+}
+
+/// An allocation of a plan that the request can be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestMatch {
+    /// The module, as `jit_step(17)`.
+    pub module: String,
+    /// Index of the allocation in its plan.
+    pub allocation: i64,
+    /// Its size.
+    pub bytes: Bytes,
+    /// `output` or `temp`.
+    pub kind: BufferKind,
+    /// In words: `temp block`, `output 3 f32[1280]`.
+    pub what: String,
+}
+
+/// A total that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TotalDifference {
+    /// `parameter allocation`, as XLA's text names it.
+    pub what: String,
+    /// What the text says.
+    pub text: TextSize,
+    /// What the plan says.
+    pub plan_bytes: Bytes,
+}
+
+/// BFC rounds requests up to this (`kMinAllocationSize`).
+const UNIT: u64 = 256;
+
+/// Finds what a failure is of, among the modules of a capture.
+#[must_use]
+pub fn match_failure(failure: &Failure, candidates: &[Candidate<'_>]) -> TextMatch {
+    let judged: Vec<Judged<'_>> = candidates.iter().map(|c| judge(failure, *c)).collect();
+    let best = judged.into_iter().max_by(|a, b| a.rank().cmp(&b.rank()).then(a.need().cmp(&b.need())));
+    let Some(best) = best.filter(|b| b.by != MatchedBy::Nothing) else {
+        return TextMatch {
+            module: None,
+            by: MatchedBy::Nothing,
+            request: Vec::new(),
+            differences: Vec::new(),
+            sentence: not_found(failure, candidates.len()),
+        };
+    };
+    let sentence = best.sentence(failure);
+    TextMatch {
+        module: Some(best.candidate.name.to_owned()),
+        by: best.by,
+        request: best.request,
+        differences: best.differences,
+        sentence,
+    }
+}
+
+/// What one module has to do with a failure.
+struct Judged<'a> {
+    candidate: Candidate<'a>,
+    by: MatchedBy,
+    request: Vec<RequestMatch>,
+    differences: Vec<TotalDifference>,
+    totals_agree: bool,
+}
+
+fn judge<'a>(failure: &Failure, candidate: Candidate<'a>) -> Judged<'a> {
+    let request = requests(failure, candidate);
+    let totals = failure.plan.as_ref().map(|p| p.totals).unwrap_or_default();
+    let (compared, differences) = compare(&totals, candidate.summary);
+    let totals_agree = compared >= 2 && differences.is_empty();
+    let named =
+        failure.executable.as_deref().is_some_and(|e| e == base(candidate.name) || e == candidate.name);
+    let by = match () {
+        () if named => MatchedBy::Name,
+        () if totals_agree => MatchedBy::Totals,
+        // A plan of other totals has the size by chance, or is another compilation of the same program: say so below.
+        () if !request.is_empty() && failure.executable.is_none() => MatchedBy::Request,
+        () => MatchedBy::Nothing,
+    };
+    Judged { candidate, by, request, differences, totals_agree }
+}
+
+impl Judged<'_> {
+    fn rank(&self) -> (bool, bool, bool, bool) {
+        (
+            self.by != MatchedBy::Nothing,
+            self.totals_agree,
+            self.by == MatchedBy::Name,
+            !self.request.is_empty(),
+        )
+    }
+
+    fn need(&self) -> Bytes {
+        self.candidate.summary.need().unwrap_or_default()
+    }
+
+    fn sentence(&self, failure: &Failure) -> String {
+        let module = self.candidate.name;
+        let asked = failure.requested.map_or_else(|| "request".to_owned(), |r| r.to_string());
+        let mut sentence = match self.request.as_slice() {
+            [] if failure.requested.is_none() => format!("The text is of {module}."),
+            [] => format!(
+                "The text is of {module}, but no output or temp block of its plan is {asked}: it was another allocation, or \
+                 another compilation of the program."
+            ),
+            [one] => {
+                format!("The {asked} of your error is the {} of {module} ({} bytes).", one.what, one.bytes.0)
+            }
+            [first, rest @ ..] => format!(
+                "The {asked} of your error is the {} of {module} ({} bytes), or one of {} others of its size.",
+                first.what,
+                first.bytes.0,
+                rest.len()
+            ),
+        };
+        if let Some(first) = self.differences.first() {
+            sentence += &format!(
+                " Its totals differ from the text's ({}: {} in the text, {} in the plan): it is not the same compilation.",
+                first.what, first.text, first.plan_bytes
+            );
+        }
+        sentence
+    }
+}
+
+fn not_found(failure: &Failure, modules: usize) -> String {
+    let asked =
+        failure.requested.map_or_else(|| "The request".to_owned(), |r| format!("The {r} of your error"));
+    match (modules, &failure.executable) {
+        (0, _) => "The capture holds no plan to find the request in.".to_owned(),
+        (_, Some(name)) => format!("The capture holds no plan of {name}, which your error is of."),
+        _ => format!(
+            "{asked} is no output and no temp block of the {modules} modules of this capture: a transfer, an operation \
+             outside of them, or a run before or after it."
+        ),
+    }
+}
+
+/// The launch allocations of a plan that are printed as the request is. Where the allocator printed the rounded size too,
+/// both must agree.
+fn requests(failure: &Failure, candidate: Candidate<'_>) -> Vec<RequestMatch> {
+    let Some(requested) = failure.requested else { return Vec::new() };
+    let mut found: Vec<RequestMatch> = candidate
+        .summary
+        .launch
+        .iter()
+        .filter(|a| !a.is_host() && a.size.0 > 0 && requested.contains(a.size))
+        .filter(|a| {
+            failure.rounded_bytes.is_none_or(|r| a.size.0.checked_next_multiple_of(UNIT) == Some(r.0))
+        })
+        .map(|a| RequestMatch {
+            module: candidate.name.to_owned(),
+            allocation: a.index,
+            bytes: a.size,
+            kind: a.kind,
+            what: a.what(),
+        })
+        .collect();
+    // The temp block first: it is the request that fails most often.
+    found.sort_by_key(|m| (m.kind != BufferKind::Temp, m.allocation));
+    found
+}
+
+/// How many totals could be compared, and those that differ. XLA adds up all memory spaces, host memory too
+/// (`ComputeSummaryStats`).
+fn compare(text: &PlanTotals, plan: &Summary) -> (usize, Vec<TotalDifference>) {
+    if !plan.has_plan {
+        return (0, Vec::new());
+    }
+    let sum = |of: fn(&crate::plan::SpaceTotals) -> Bytes| plan.spaces.iter().map(of).sum::<Bytes>();
+    let totals = [
+        ("parameter allocation", text.parameter, sum(|s| s.parameters)),
+        ("constant allocation", text.constant, sum(|s| s.constants)),
+        ("maybe_live_out allocation", text.maybe_live_out, sum(|s| s.outputs + s.donated)),
+        ("preallocated temp allocation", text.temp, sum(|s| s.temp)),
+        (
+            "total allocation",
+            text.total,
+            sum(|s| s.parameters + s.outputs + s.constants + s.thread_local + s.temp),
+        ),
+    ];
+    let compared = totals.iter().filter(|(_, text, _)| text.is_some()).count();
+    let differ = totals.into_iter().filter_map(|(what, text, plan_bytes)| {
+        let text = text.filter(|t| !t.contains(plan_bytes))?;
+        Some(TotalDifference { what: what.to_owned(), text, plan_bytes })
+    });
+    (compared, differ.collect())
+}
+
+/// `jit_step(17)` → `jit_step`.
+fn base(module: &str) -> &str {
+    match module.rfind('(') {
+        Some(at) if at > 0 && module.ends_with(')') => &module[..at],
+        _ => module,
+    }
+}

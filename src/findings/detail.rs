@@ -19,6 +19,8 @@ pub struct Detail {
     pub partitions: Option<u32>,
     /// Whether it has a backward pass.
     pub has_backward: bool,
+    /// Whether the program checkpoints some of it: its forward values are computed again.
+    pub has_recomputed: bool,
     /// The largest constants in the device's memory, largest first.
     pub constants: Vec<Constant>,
     /// What a launch allocates, in order.
@@ -48,7 +50,8 @@ impl Detail {
             donation: plan.donation.clone(),
             trip_counts: plan.loops.iter().filter_map(|l| Some(l.trip_count?.n)).collect(),
             partitions: plan.summary.partitions,
-            has_backward: hlo.instructions().any(|(_, it)| role_of(it.op_name) == Some(Role::Backward)),
+            has_backward: has(hlo, Role::Backward),
+            has_recomputed: has(hlo, Role::Recomputed),
             constants: constants(hlo, plan),
             launch: plan.summary.launch.clone(),
         }
@@ -71,6 +74,10 @@ impl Detail {
         }
         all
     }
+}
+
+fn has(hlo: &Hlo, role: Role) -> bool {
+    hlo.instructions().any(|(_, it)| role_of(it.op_name) == Some(role))
 }
 
 fn output_roles(hlo: &Hlo, donation: &Donation) -> Vec<Role> {

@@ -1,23 +1,25 @@
 //! Fixes that more than one finding offers. One that cannot apply is `None`.
 
 use super::case::{Case, fits};
-use super::detail::{parse_shape, squeezed};
-use super::words;
+use super::detail::squeezed;
+use super::{peak, words};
+use crate::estimate::{Context, FixKind};
 use crate::hlo::Shape;
 use crate::report::{Buffer, BufferKind, Fits, Fix};
 use crate::units::Bytes;
 
-/// A fix of the program whose effect on the plan is estimated.
-fn estimated(case: &Case, id: &str, text: impl Into<String>, code: Option<String>) -> Option<Fix> {
-    let estimate = case.estimator?.estimate(id)?;
-    Some(Fix {
-        id: id.into(),
+/// A fix of the program whose effect on the plan is estimated; `None` where the plan has nothing that it acts on.
+fn estimated(case: &Case, kind: FixKind, text: impl Into<String>, code: Option<String>) -> Option<Fix> {
+    let context = Context { pool: case.capacity(), free: case.free_at_start(), card: case.card };
+    let it = case.estimator?.estimate(kind, &context);
+    it.applicable.then(|| Fix {
+        id: it.id,
         text: text.into(),
-        cost: estimate.cost,
-        need_after_least_bytes: Some(estimate.least),
-        need_after_most_bytes: Some(estimate.most),
-        fits_after: case.fits(estimate.least, estimate.most),
-        how: format!("{} {}", estimate.how, check(case)).trim().to_owned(),
+        cost: it.cost,
+        need_after_least_bytes: Some(it.least),
+        need_after_most_bytes: Some(it.most),
+        fits_after: case.fits(it.least, it.most),
+        how: format!("{} {}", it.how, check(case)).trim().to_owned(),
         code,
     })
 }
@@ -77,7 +79,7 @@ pub(super) fn donate(case: &Case) -> Option<Fix> {
     let comment = if names.is_empty() { String::new() } else { format!("  # {}", names.join(", ")) };
     let text = format!("Donate the old state{what}, so that the new one takes its place.");
     let code = format!("{function} = jax.jit({function}, donate_argnums=({tuple})){comment}");
-    estimated(case, "donate", text, Some(code))
+    estimated(case, FixKind::Donate, text, Some(code))
 }
 
 /// The arguments that hold pairs which are not aliased: numbers and names.
@@ -107,13 +109,39 @@ pub(super) fn remat(case: &Case) -> Option<Fix> {
     let text = "Wrap the repeated block of the model in `jax.checkpoint`: its inside is computed again in the backward pass \
                 instead of kept.";
     let code = "block = jax.checkpoint(block)  # flax: nn.remat(Block)".to_owned();
-    estimated(case, "remat", text, Some(code))
+    estimated(case, FixKind::Remat, text, Some(code))
 }
 
-/// Half the micro-batch.
+/// The same batch in two halves.
 pub(super) fn half_batch(case: &Case) -> Option<Fix> {
-    let text = "Halve the micro-batch and add up the gradients of two before the update.";
-    estimated(case, "batch/2", text, None)
+    let text =
+        "Take the batch in two halves, one after the other, and add up their gradients before the update.";
+    let code =
+        "grads = jax.lax.map(lambda part: grad_of(state, part), batch_in_two_parts)  # then sum over axis 0"
+            .to_owned();
+    estimated(case, FixKind::Accumulate(2), text, Some(code))
+        .or_else(|| estimated(case, FixKind::Batch(2), "Halve the batch of each device.", None))
+}
+
+/// Activations and gradients in 16 bits.
+pub(super) fn half_precision(case: &Case) -> Option<Fix> {
+    estimated(case, FixKind::Bf16, "Compute in bfloat16; keep weights and optimizer state in float32.", None)
+}
+
+/// Optimizer state in the host's memory.
+pub(super) fn offload(case: &Case) -> Option<Fix> {
+    let code =
+        "jax.device_put(opt_state, jax.tree.map(lambda s: s.with_memory_kind('pinned_host'), shardings))"
+            .to_owned();
+    estimated(case, FixKind::Offload, "Keep the optimizer state in the host's memory.", Some(code))
+}
+
+/// No outputs that no parameter is paired with.
+pub(super) fn drop_outputs(case: &Case) -> Option<Fix> {
+    let function = function(case);
+    let text =
+        format!("Do not return the arrays from {function}: return the norm or mean that is wanted of them.");
+    estimated(case, FixKind::DropOutputs, text, None)
 }
 
 /// Half the sequence.
@@ -123,7 +151,7 @@ pub(super) fn half_sequence(case: &Case) -> Option<Fix> {
     } else {
         "Halve the sequence length."
     };
-    estimated(case, "seq/2", text, None)
+    estimated(case, FixKind::Sequence(2), text, None)
 }
 
 /// Parameters and gradients over more devices.
@@ -131,7 +159,7 @@ pub(super) fn shard(case: &Case) -> Option<Fix> {
     // The estimate is made for the smallest number of devices that is enough, else for the largest tried.
     let of = |n: u32| {
         let text = format!("Shard parameters, gradients and optimizer state over {n} devices (FSDP).");
-        estimated(case, &format!("shard/{n}"), text, None)
+        estimated(case, FixKind::Shard(n), text, None)
     };
     let all: Vec<Fix> = [2, 4, 8].into_iter().filter_map(of).collect();
     let enough = all.iter().position(|f| f.fits_after == Some(Fits::Yes));
@@ -151,7 +179,7 @@ pub(super) fn fused_attention(case: &Case) -> Option<Fix> {
     let code =
         "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')  # or a Pallas/Triton kernel";
     let saved = Bytes(rows.bytes.0.saturating_mul(rows.count));
-    if let Some(fix) = estimated(case, "fused-attention", text.clone(), Some(code.into())) {
+    if let Some(fix) = estimated(case, FixKind::FusedAttention, text.clone(), Some(code.into())) {
         return Some(fix);
     }
     let mut fix = plain(
@@ -167,14 +195,10 @@ pub(super) fn fused_attention(case: &Case) -> Option<Fix> {
     Some(fix)
 }
 
-/// The largest buffers at the peak that have the sequence twice in their shape, B·H·S·S.
+/// The largest buffers at the peak that have the sequence twice in their shape, B·H·S·S, where they are a good part of it.
 pub(super) fn attention_rows<'a>(case: &Case<'a>) -> Option<&'a Buffer> {
-    let peak = case.plan()?.peak.as_ref()?;
-    peak.buffers
-        .iter()
-        .filter(|b| b.kind == BufferKind::Temp)
-        .filter(|b| parse_shape(&b.shape).is_some_and(|s| is_attention(&s, case)))
-        .max_by_key(|b| b.bytes.0.saturating_mul(b.count))
+    let picked = peak::pick(case, |_, shape| is_attention(shape, case))?;
+    picked.buffers.first().map(|(b, _)| *b)
 }
 
 /// Whether a shape is one of attention scores: at least three dimensions, the last two equal and long, and no parameter

@@ -122,12 +122,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
              appended to.{who} A larger pool only delays the end."
         ))
         .fix(release(case, &growth, &function))
-        .fix(fixes::plain(
-            "reduce-inside",
-            format!("Reduce inside {function}: return the norm or mean that is wanted later, not the arrays."),
-            "Little: the arrays never leave the step.",
-            "",
-        ))
+        .fix(fixes::drop_outputs(case))
         .fix(to_host(&function))
         .at("execution", last, "bytes in use at each start")
         .at("live", None, "the arrays alive at the last start, by execution");

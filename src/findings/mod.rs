@@ -11,7 +11,6 @@ mod detail;
 mod devices_differ;
 mod donation_defeated;
 mod draft;
-mod estimates;
 mod fixes;
 mod float32_copies;
 mod fragmented;
@@ -41,7 +40,6 @@ mod tests;
 
 pub use case::{Case, Failure};
 pub use detail::{Constant, Detail};
-pub use estimates::{Estimate, Estimator};
 pub use limits::limits;
 pub use verdict::verdict;
 

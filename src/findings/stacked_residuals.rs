@@ -5,8 +5,16 @@ use super::draft::Draft;
 use super::words::{list, name, percent};
 use super::{fixes, peak};
 use crate::hlo::Shape;
-use crate::report::{BufferKind, Finding, Role};
+use crate::report::{Buffer, BufferKind, Finding, Role};
 use crate::units::Evidence;
+
+/// What goes from one iteration to the next is stored in any case; more than this part of the peak is more than that.
+const WORTH_ALTHOUGH_CHECKPOINTED: f64 = 0.25;
+
+/// Whether a buffer is of one iteration: made inside a loop's body, other than by writing into a stack.
+fn is_inside(b: &Buffer) -> bool {
+    b.op_name.as_ref().is_some_and(|n| n.contains("while/body") && !n.contains("dynamic_update"))
+}
 
 /// Buffers at the peak whose leading dimension is the trip count of a loop of the module, made by the forward pass, and which
 /// live through a good part of the schedule. The plan has a loop's body once, so what a loop costs shows in no other way.
@@ -23,8 +31,16 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
             (Some(first), Some(last)) => last.saturating_sub(first) >= events / 10,
             _ => true,
         };
-        stacked && long && b.kind == BufferKind::Temp && b.role != Role::Backward && !is_parameter(dims)
+        stacked
+            && long
+            && !is_inside(b)
+            && b.kind == BufferKind::Temp
+            && b.role != Role::Backward
+            && !is_parameter(dims)
     })?;
+    if detail.has_recomputed && picked.share < WORTH_ALTHOUGH_CHECKPOINTED {
+        return None;
+    }
     let mut leading: Vec<i64> = picked.buffers.iter().filter_map(|(_, d)| d.dims.first().copied()).collect();
     leading.sort_unstable();
     leading.dedup();
@@ -44,10 +60,13 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         .number("share_of_peak", picked.share, Evidence::Read)
         // That the dimension is the loop's and not another of the same length is a guess.
         .number("leading_dimension", leading.last().copied().unwrap_or(0) as f64, peak::GUESS)
-        .cause(
+        .cause(if detail.has_recomputed {
+            "The program checkpoints something, yet the scan still stores the values of each iteration: the checkpoint is not \
+             around the scan's body, or a policy saves them."
+        } else {
             "The backward pass of a scan wants the values of each iteration again, so the forward pass stores them side by \
-             side. Checkpointing the body keeps only what goes from one iteration to the next.",
-        )
+             side. Checkpointing the body keeps only what goes from one iteration to the next."
+        })
         .fix(checkpoint_body(case))
         .at("plan", None, "the stacked buffers at the peak");
     Some(draft.done())

@@ -142,18 +142,33 @@ impl Dominant {
     fn fixes(self, case: &Case) -> Vec<Option<crate::report::Fix>> {
         let mut all = match self {
             Dominant::State { .. } => {
-                vec![fixes::donate(case), fixes::shard(case), fixes::remat(case), fixes::half_batch(case)]
+                vec![
+                    fixes::donate(case),
+                    fixes::shard(case),
+                    fixes::offload(case),
+                    fixes::remat(case),
+                    fixes::half_batch(case),
+                ]
             }
             Dominant::Role(Role::Backward) => {
-                vec![fixes::shard(case), fixes::half_batch(case), fixes::remat(case), fixes::donate(case)]
+                vec![
+                    fixes::shard(case),
+                    fixes::half_batch(case),
+                    fixes::remat(case),
+                    fixes::half_precision(case),
+                    fixes::donate(case),
+                    fixes::drop_outputs(case),
+                ]
             }
             _ => vec![
                 fixes::remat(case),
                 fixes::half_batch(case),
                 fixes::half_sequence(case),
                 fixes::fused_attention(case),
+                fixes::half_precision(case),
                 fixes::donate(case),
                 fixes::shard(case),
+                fixes::offload(case),
             ],
         };
         all.push(fixes::larger_pool(case));

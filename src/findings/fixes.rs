@@ -5,7 +5,7 @@ use super::detail::squeezed;
 use super::{peak, words};
 use crate::estimate::{Context, FixKind};
 use crate::hlo::Shape;
-use crate::report::{Buffer, BufferKind, Fits, Fix};
+use crate::report::{Buffer, Fits, Fix};
 use crate::units::Bytes;
 
 /// A fix of the program whose effect on the plan is estimated; `None` where the plan has nothing that it acts on.
@@ -223,12 +223,13 @@ pub(super) fn larger_pool(case: &Case) -> Option<Fix> {
     }
     let share = need.share_of(card)?;
     // Up to the next hundredth, so that what is asked for is there.
-    let fraction = (share * 100.0).ceil() / 100.0;
-    if fraction >= 1.0 {
+    let percent = (share * 100.0).ceil() as u32;
+    if percent >= 100 {
         return None;
     }
+    let fraction = f64::from(percent) / 100.0;
     let mut fix = plain(
-        "pool",
+        &FixKind::Pool(percent).to_string(),
         format!(
             "Give the pool {fraction:.2} of the card: it has {} now.",
             words::percent(capacity.share_of(card)?)

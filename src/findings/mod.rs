@@ -34,8 +34,6 @@ mod xla_budget;
 mod xla_rematerialized;
 
 #[cfg(test)]
-mod made;
-#[cfg(test)]
 mod tests;
 
 pub use case::{Case, Failure};

@@ -1,13 +1,12 @@
-//! Each rule on a report made for it, and next to its edge.
+//! Rules that rest on the run.
 
-use super::Case;
-use super::detail::Detail;
 use super::made::*;
+use crate::findings::{Case, Detail, detail, limits};
 use crate::report::*;
 use crate::units::{Bytes, Evidence, Picos};
 
 fn verdict(report: &Report) -> Verdict {
-    super::verdict(&Case::new(report, None, None), &[])
+    crate::findings::verdict(&Case::new(report, None, None), &[])
 }
 
 #[test]
@@ -71,20 +70,6 @@ fn attention_rows_are_told_from_square_weights() {
     let mut detail = Detail::default();
     detail.donation.parameters.push(parameter("state.w", "f32[1024,1024]{1,0}", MIB, true));
     assert!(!fused(&report, &detail));
-}
-
-fn parameter(path: &str, shape: &str, bytes: u64, donated: bool) -> crate::plan::Parameter {
-    crate::plan::Parameter {
-        number: 0,
-        index: Vec::new(),
-        path: Some(path.into()),
-        shape: super::detail::parse_shape(shape).unwrap(),
-        bytes: Bytes(bytes),
-        color: 0,
-        allocation: Some(0),
-        donated,
-        donor: false,
-    }
 }
 
 #[test]
@@ -200,7 +185,7 @@ fn old_and_new_state() -> (Report, Detail) {
     detail.donation.outputs.push(crate::plan::Output {
         number: 0,
         index: vec![0],
-        shape: super::detail::parse_shape("f32[78643200]{0}").unwrap(),
+        shape: detail::parse_shape("f32[78643200]{0}").unwrap(),
         buffer: None,
         bytes: Bytes(300 * MIB),
         color: 0,
@@ -307,7 +292,7 @@ fn a_capture_without_a_limit_claims_no_headroom() {
     report.allocators.clear();
     report.platform.devices.clear();
     report.platform.backend = Some(Backend::Cpu);
-    let nothing = super::findings(&Case::new(&report, None, None));
+    let nothing = crate::findings::findings(&Case::new(&report, None, None));
     assert!(nothing.is_empty(), "{nothing:?}");
     assert_eq!(verdict(&report).status, VerdictStatus::CannotTell);
     ran(&mut report, 300);
@@ -323,7 +308,7 @@ fn limits_are_those_of_the_capture() {
     let mut report = report();
     ran(&mut report, 300);
     let ids = |report: &Report| {
-        let all = super::limits(&Case::new(report, None, None), &["the allocator is cuda_async".into()]);
+        let all = limits(&Case::new(report, None, None), &["the allocator is cuda_async".into()]);
         all.into_iter().map(|l| l.id).collect::<Vec<_>>()
     };
     assert_eq!(ids(&report), ["no-schedule", "outside-the-pool"]);
@@ -338,8 +323,9 @@ fn limits_are_those_of_the_capture() {
 
 #[test]
 fn every_rule_has_the_id_of_its_file_and_none_is_listed_twice() {
-    let mut ids: Vec<&str> = super::RULES.iter().map(|r| r.id).chain([super::FITS]).collect();
+    let mut ids: Vec<&str> =
+        crate::findings::RULES.iter().map(|r| r.id).chain([crate::findings::FITS]).collect();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), super::RULES.len() + 1);
+    assert_eq!(ids.len(), crate::findings::RULES.len() + 1);
 }

@@ -1,7 +1,6 @@
 //! Reports made by hand, for the tests of rules: a GPU, a pool, a step, and what the test adds.
 
-use super::Case;
-use super::detail::Detail;
+use crate::findings::{Case, Detail, detail};
 use crate::report::*;
 use crate::units::{Bytes, Evidence, Picos};
 use std::collections::BTreeMap;
@@ -225,11 +224,26 @@ pub fn live(report: &mut Report, kind: LiveKind, origin: &str, mib: u64, executi
 /// The findings of a report, by id.
 pub fn findings(report: &Report, detail: &Detail) -> BTreeMap<String, Finding> {
     let case = Case::new(report, Some(detail), None);
-    super::findings(&case).into_iter().map(|f| (f.id.clone(), f)).collect()
+    crate::findings::findings(&case).into_iter().map(|f| (f.id.clone(), f)).collect()
 }
 
 /// Their ids that are errors or warnings.
 pub fn grave(report: &Report, detail: &Detail) -> Vec<String> {
     let all = findings(report, detail);
     all.values().filter(|f| f.severity < Severity::Note).map(|f| f.id.clone()).collect()
+}
+
+/// A parameter in one argument.
+pub fn parameter(path: &str, shape: &str, bytes: u64, donated: bool) -> crate::plan::Parameter {
+    crate::plan::Parameter {
+        number: 0,
+        index: Vec::new(),
+        path: Some(path.into()),
+        shape: detail::parse_shape(shape).unwrap(),
+        bytes: Bytes(bytes),
+        color: 0,
+        allocation: Some(0),
+        donated,
+        donor: false,
+    }
 }

@@ -35,7 +35,17 @@ impl BlobSource {
             let part = self.blob.slice_with_f64_and_f64(offset as f64, end as f64)?;
             Ok(Uint8Array::new(self.reader.read_as_array_buffer(&part)?.as_ref()))
         };
-        read().map_err(|error| ReadError { offset, message: super::message_of(&error) })
+        read().map_err(|error| unreadable(offset, &error))
+    }
+}
+
+/// What to say when the browser cannot read a file that it once could.
+pub(super) fn unreadable(offset: u64, error: &JsValue) -> ReadError {
+    let said = super::message_of(error);
+    let said = said.trim_end_matches('.');
+    ReadError {
+        offset,
+        message: format!("{said}. The file was moved, changed or locked since it was chosen: choose it again"),
     }
 }
 

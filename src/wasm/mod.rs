@@ -12,11 +12,11 @@ use serde::Serialize;
 use standin::{Analysis, Options, Session};
 use wasm_bindgen::prelude::*;
 
-/// The words of something that JavaScript threw.
+/// The words of something that JavaScript threw. A DOMException is no Error by its class, but has a message too.
 fn message_of(error: &JsValue) -> String {
-    error
-        .dyn_ref::<js_sys::Error>()
-        .map(|error| String::from(error.message()))
+    js_sys::Reflect::get(error, &"message".into())
+        .ok()
+        .and_then(|message| message.as_string())
         .or_else(|| error.as_string())
         .unwrap_or_else(|| format!("{error:?}"))
 }
@@ -86,6 +86,11 @@ impl Opening {
         let done = self.analysis.feed(self.offset, &self.carry).min(self.carry.len());
         self.carry.drain(..done);
         self.offset += done as u64;
+    }
+
+    /// What to say of a stream that failed at `offset`.
+    pub fn failure(&self, offset: f64, error: &JsValue) -> String {
+        blob::unreadable(offset as u64, error).to_string()
     }
 
     /// After the last byte.

@@ -18,7 +18,7 @@ function trapAbove(most) {
     return slice.apply(this, range);
   };
   // @ts-expect-error: returns an object like a real one
-  WebAssembly.Instance = (module, imports) => {
+  WebAssembly.Instance = function (module, imports) {
     const real = new Instance(module, imports);
     const wants = /** @type {(...given: unknown[]) => unknown} */ (real.exports.opening_wants);
     const opening_wants = (/** @type {unknown[]} */ ...given) => {

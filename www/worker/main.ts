@@ -42,7 +42,7 @@ async function open(capture: number, blob: Blob, name: string): Promise<void> {
     captures.set(capture, read);
     reply({ type: 'opened', capture, report: read.report() });
   } catch (error) {
-    const message = await unreadable(blob, error);
+    const message = sentenceOf(error);
     if (message !== null) reply({ type: 'refused', capture, message });
   }
 }
@@ -54,7 +54,9 @@ async function stream(opening: Opening, blob: Blob, progress: (doneBytes: number
     const reader = blob.slice(start).stream().getReader();
     let at = start;
     do {
-      const chunk = await reader.read();
+      const chunk = await reader.read().catch((error: unknown) => {
+        throw opening.failure(at, error);
+      });
       if (chunk.done) return;
       opening.feed(at, chunk.value);
       at += chunk.value.length;
@@ -67,12 +69,6 @@ async function stream(opening: Opening, blob: Blob, progress: (doneBytes: number
     } while (start !== undefined && start - at < WORTH_SKIPPING);
     await reader.cancel();
   }
-}
-
-/** A file that was moved or changed since it was chosen fails in the browser, not in the core. */
-async function unreadable(blob: Blob, error: unknown): Promise<string | null> {
-  if (!(error instanceof DOMException)) return sentenceOf(error);
-  return `The browser cannot read this file any more (${error.name}, ${blob.size} bytes): it was moved, changed or locked since it was chosen. Choose it again.`;
 }
 
 function answer(request: Extract<Request, { type: 'ask' }>): unknown {

@@ -1,0 +1,66 @@
+// What the page does where the browser or the disk lets it down.
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { choose, closeBrowser, openPage, sharedFile, untilState } from './harness.mjs';
+
+after(closeBrowser);
+
+/** @param {import('playwright-core').Page} page */
+const seen = (page) => page.locator('body').innerText();
+
+test('the empty state is painted and usable while the core is not there yet', async () => {
+  // The core is never unpacked.
+  const { page, context } = await openPage({
+    init: 'DecompressionStream = class { readable = new ReadableStream(); writable = new WritableStream(); };',
+  });
+  await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.state), 'empty');
+  assert.match(await seen(page), /oomscope/);
+  assert.ok(await page.getByLabel('Choose captures').isEnabled());
+  await context.close();
+});
+
+test('a browser that cannot unpack the core is told so', async () => {
+  const capture = sharedFile('captures/public/cpu-exla-2024.xplane.pb');
+  if (!capture) return;
+  const { page, context } = await openPage({ init: 'delete globalThis.DecompressionStream;' });
+  await choose(page, capture);
+  await untilState(page, 'error');
+  assert.match(await seen(page), /this browser is too old/);
+  await context.close();
+});
+
+test('a file that is gone when it is read gets a sentence', async () => {
+  const capture = sharedFile('captures/public/cpu-exla-2024.xplane.pb');
+  if (!capture) return;
+  const folder = mkdtempSync(join(tmpdir(), 'oomscope-'));
+  const file = join(folder, 'gone.xplane.pb');
+  copyFileSync(capture, file);
+  const { page, context } = await openPage();
+  // The page holds the file before it goes.
+  await page.evaluate(() => {
+    const input = document.createElement('input');
+    input.type = 'file';
+    input.id = 'aside';
+    document.body.append(input);
+  });
+  const aside = page.locator('#aside');
+  await aside.setInputFiles(file);
+  assert.ok(await aside.evaluate((input) => /** @type {HTMLInputElement} */ (input).files?.[0]?.size));
+  rmSync(folder, { recursive: true });
+  await page.evaluate(() => {
+    const chooser = Array.from(document.querySelectorAll('input')).find(
+      (input) => input.type === 'file' && input.id !== 'aside' && !input.webkitdirectory,
+    );
+    const aside = /** @type {HTMLInputElement} */ (document.querySelector('#aside'));
+    if (!chooser) throw new Error('no file chooser');
+    chooser.files = aside.files;
+    chooser.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+  await untilState(page, 'error');
+  assert.match(await seen(page), /moved, changed or locked since it was chosen: choose it again/);
+  await context.close();
+});

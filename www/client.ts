@@ -18,9 +18,9 @@ export interface Input {
 export type ItemState = 'waiting' | 'reading' | 'done' | 'error' | 'cancelled';
 
 /**
- * One capture of an opening: usually one for each file, several for an archive (which then adds items while it is
- * being read). The object stays the same from first to last; the page reads it whenever {@link OpenEvents.item} says
- * that it changed.
+ * One capture of an opening: usually one for each file, several for an archive. An archive's item becomes that of the
+ * first capture in it, and the others are added while it is being unpacked. The object stays the same from first to
+ * last; the page reads it whenever {@link OpenEvents.item} says that it changed.
  */
 export interface Item {
   /** Unique in this page, ascending in the order of the files. */
@@ -29,7 +29,7 @@ export interface Item {
   readonly path: string;
   readonly sizeBytes: number;
   readonly state: ItemState;
-  /** Bytes read of {@link Item.sizeBytes}; only ever grows. */
+  /** Bytes read of {@link Item.sizeBytes}; the fraction only ever grows. */
   readonly doneBytes: number;
   /** With `error`: a sentence that says what the file is or what failed, and what to do. */
   readonly error: string | null;
@@ -45,10 +45,18 @@ export interface OpenEvents {
   settled?(items: readonly Item[]): void;
 }
 
+/** A file inside an archive that was left out, and what it is. */
+export interface PassedOver {
+  readonly path: string;
+  readonly sentence: string;
+}
+
 /** Files being read. */
 export interface Opening {
-  /** All items so far, in the order of the files. */
+  /** All items so far: those of the files in their order, then those that archives added. */
   readonly items: readonly Item[];
+  /** What archives held beside captures, so far. */
+  readonly passedOver: readonly PassedOver[];
   /** Resolves when every item is done, failed or cancelled; never rejects. */
   readonly settled: Promise<void>;
   /** Stops reading. What is done stays usable. */

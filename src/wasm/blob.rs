@@ -2,7 +2,7 @@
 
 use crate::bytes::{ReadError, Source};
 use js_sys::Uint8Array;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use wasm_bindgen::JsValue;
 use web_sys::{Blob, FileReaderSync};
 
@@ -10,6 +10,8 @@ use web_sys::{Blob, FileReaderSync};
 const PAGE: u64 = 64 << 10;
 /// Pages kept: pass 1 goes back and forth between a plane's lines and its metadata, seldom further.
 const PAGES: usize = 16;
+/// Bytes from one word of progress to the next.
+const TELL_EVERY: u64 = 4 << 20;
 
 /// A Blob, read synchronously: works only in a worker.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub struct BlobSource {
     reader: FileReaderSync,
     /// The pages read last, newest last, each with its offset.
     pages: RefCell<Vec<(u64, Vec<u8>)>>,
+    /// The end of what was told to be read.
+    told: Cell<u64>,
 }
 
 impl BlobSource {
@@ -26,11 +30,15 @@ impl BlobSource {
     /// # Errors
     /// Outside a worker, where there is no `FileReaderSync`.
     pub fn new(blob: Blob) -> Result<BlobSource, JsValue> {
-        Ok(BlobSource { blob, reader: FileReaderSync::new()?, pages: RefCell::default() })
+        Ok(BlobSource { blob, reader: FileReaderSync::new()?, pages: RefCell::default(), told: Cell::new(0) })
     }
 
     /// The bytes from `offset` to `end`, as the browser holds them.
     fn fetch(&self, offset: u64, end: u64) -> Result<Uint8Array, ReadError> {
+        if offset >= self.told.get() + TELL_EVERY {
+            self.told.set(offset);
+            super::tell_progress(offset as f64);
+        }
         let read = || -> Result<Uint8Array, JsValue> {
             let part = self.blob.slice_with_f64_and_f64(offset as f64, end as f64)?;
             Ok(Uint8Array::new(self.reader.read_as_array_buffer(&part)?.as_ref()))
@@ -45,7 +53,9 @@ pub(super) fn unreadable(offset: u64, error: &JsValue) -> ReadError {
     let said = said.trim_end_matches('.');
     ReadError {
         offset,
-        message: format!("{said}. The file was moved, changed or locked since it was chosen: choose it again"),
+        message: format!(
+            "{said}. The file was moved, changed or locked since it was chosen: choose it again"
+        ),
     }
 }
 

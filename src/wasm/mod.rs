@@ -3,14 +3,18 @@
 //! Refusals are thrown as strings, sentences for the user. Anything else that is thrown is a fault of this program,
 //! after which the instance must not be used again.
 
+mod archive;
 mod blob;
-mod standin;
 
+use crate::analysis::{Analysis, Options, Session};
+use crate::report;
 use blob::BlobSource;
 use js_sys::Uint8Array;
 use serde::Serialize;
-use standin::{Analysis, Options, Session};
 use wasm_bindgen::prelude::*;
+
+/// Rows of a list at most in what the page shows; what it saves is cut as on the command line.
+const PAGE_ROWS: usize = 10_000;
 
 /// The words of something that JavaScript threw. A DOMException is no Error by its class, but has a message too.
 fn message_of(error: &JsValue) -> String {
@@ -35,6 +39,10 @@ unsafe extern "C" {
     /// Tells the worker what a panic said, just before the trap that follows.
     #[wasm_bindgen(js_name = oomscopeFault)]
     fn tell_fault(message: &str);
+
+    /// Tells the worker how far into the file it has read, where that takes long without its help.
+    #[wasm_bindgen(js_name = oomscopeProgress)]
+    fn tell_progress(done: f64);
 }
 
 /// Once for each instance.
@@ -111,11 +119,43 @@ pub struct Capture {
 
 #[wasm_bindgen]
 impl Capture {
-    /// The report, of a module by its name or of the one chosen by default.
+    fn options(&self, module: Option<String>, top: usize) -> Result<Options, JsValue> {
+        match &module {
+            Some(name) if !self.session.has_module(name) => Err(refusal(self.session.unknown_module(name))),
+            _ => Ok(Options { module, top }),
+        }
+    }
+
+    /// The report (`Report`), of a module by its name or of the one chosen by default.
     ///
     /// # Errors
     /// A sentence, where there is no such module.
     pub fn report(&mut self, module: Option<String>) -> Result<JsValue, JsValue> {
-        to_js(&self.session.report(&Options { module }))
+        let options = self.options(module, PAGE_ROWS)?;
+        to_js(&self.session.report(&options))
+    }
+
+    /// The report as the command line prints it (`text`), as `markdown`, or as `json`, byte for byte.
+    ///
+    /// # Errors
+    /// A sentence, where there is no such module.
+    pub fn text(&mut self, kind: &str, module: Option<String>) -> Result<String, JsValue> {
+        let options = self.options(module, Options::default().top)?;
+        let report = self.session.report(&options);
+        Ok(match kind {
+            "json" => report::to_json(&report),
+            "markdown" => report::markdown(&report),
+            _ => report::text(&report),
+        })
+    }
+
+    /// What is live at an event of the schedule (`PlanMoment`).
+    ///
+    /// # Errors
+    /// A sentence, where there is no such module, or its plan has no schedule.
+    #[wasm_bindgen(js_name = planAt)]
+    pub fn plan_at(&mut self, event: f64, module: Option<String>) -> Result<JsValue, JsValue> {
+        let options = self.options(module, PAGE_ROWS)?;
+        to_js(&self.session.plan_at(event as u64, &options).map_err(refusal)?)
     }
 }

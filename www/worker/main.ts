@@ -1,6 +1,6 @@
 /** Runs in each worker: reads Blobs through the core and answers questions about them. */
 
-import { type Capture, initSync, Opening } from '../../pkg/oomscope.js';
+import { type Capture, initSync, isArchive, Opening, unpack } from '../../pkg/oomscope.js';
 import type { Reply, Request } from './protocol';
 
 /** Milliseconds between two words of progress. */
@@ -9,14 +9,28 @@ const PROGRESS_EVERY = 100;
 const WORTH_SKIPPING = 4 << 20;
 
 const captures = new Map<number, Capture>();
+
+/** The file that is being read, and when the pool last heard of it. */
+let reading = 0;
+/** It is an archive: to unpack it is half of the way. */
+let unpacking = false;
+let told = 0;
 let fault: string | null = null;
 
 declare global {
   /** Called by the core's panic hook, just before the trap. */
   var oomscopeFault: (message: string) => void;
+  /** Called by the core where it reads far by itself. */
+  var oomscopeProgress: (doneBytes: number) => void;
 }
 globalThis.oomscopeFault = (message) => {
   fault = message;
+};
+globalThis.oomscopeProgress = (doneBytes) => {
+  const now = performance.now();
+  if (now - told < PROGRESS_EVERY) return;
+  told = now;
+  reply({ type: 'progress', capture: reading, doneBytes: unpacking ? doneBytes / 2 : doneBytes });
 };
 
 function reply(message: Reply): void {
@@ -34,10 +48,23 @@ function sentenceOf(error: unknown): string | null {
 }
 
 async function open(capture: number, blob: Blob, name: string): Promise<void> {
+  reading = capture;
   reply({ type: 'progress', capture, doneBytes: 0 });
+  told = performance.now();
   try {
+    unpacking = isArchive(blob, name);
+    if (unpacking) {
+      unpack(
+        blob,
+        name,
+        (path: string, blob: Blob) => reply({ type: 'inside', capture, path, blob }),
+        (path: string, sentence: string) => reply({ type: 'passed-over', capture, path, sentence }),
+      );
+      reply({ type: 'unpacked', capture });
+      return;
+    }
     const opening = new Opening(blob, name);
-    await stream(opening, blob, (doneBytes) => reply({ type: 'progress', capture, doneBytes }));
+    await stream(opening, blob);
     const read = opening.finish();
     captures.set(capture, read);
     reply({ type: 'opened', capture, report: read.report() });
@@ -48,8 +75,7 @@ async function open(capture: number, blob: Blob, name: string): Promise<void> {
 }
 
 /** Gives the core the bytes it wants, in the order of the file; a long stretch that it does not want is left out. */
-async function stream(opening: Opening, blob: Blob, progress: (doneBytes: number) => void): Promise<void> {
-  let told = performance.now();
+async function stream(opening: Opening, blob: Blob): Promise<void> {
   for (let start = opening.wants(); start !== undefined; ) {
     const reader = blob.slice(start).stream().getReader();
     let at = start;
@@ -61,11 +87,7 @@ async function stream(opening: Opening, blob: Blob, progress: (doneBytes: number
       opening.feed(at, chunk.value);
       at += chunk.value.length;
       start = opening.wants();
-      const now = performance.now();
-      if (now - told >= PROGRESS_EVERY) {
-        told = now;
-        progress(at);
-      }
+      oomscopeProgress(at);
     } while (start !== undefined && start - at < WORTH_SKIPPING);
     await reader.cancel();
   }
@@ -78,6 +100,10 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
   switch (question.about) {
     case 'report':
       return capture.report(question.module);
+    case 'planAt':
+      return capture.planAt(question.event, question.module);
+    case 'text':
+      return capture.text(question.kind, question.module);
     default:
       throw 'This question has no answer yet.';
   }

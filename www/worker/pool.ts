@@ -1,6 +1,17 @@
 /** Makes the client: shares the files out among workers, and outlives their faults. */
 
-import type { Capture, Client, Input, Item, ItemState, OpenEvents, Opening, Sample, SelfTestCheck } from '../client';
+import type {
+  Capture,
+  Client,
+  Input,
+  Item,
+  ItemState,
+  OpenEvents,
+  Opening,
+  PassedOver,
+  Sample,
+  SelfTestCheck,
+} from '../client';
 import type { Report } from '../generated/report';
 import { engine, workerUrl } from './engine';
 import type { GeneralQuestions, Questions, Reply, Request } from './protocol';
@@ -24,6 +35,10 @@ interface Job {
   progress(doneBytes: number): void;
   opened(report: Report, slot: Slot): void;
   failed(message: string): void;
+  /** It is an archive: a file in it, one that was left out, and its end. */
+  inside?(input: Input): void;
+  passedOver?(passed: PassedOver): void;
+  unpacked?(): void;
 }
 
 interface Waiting {
@@ -165,12 +180,23 @@ class Pool implements Client {
       case 'progress':
         if (slot.job?.capture === reply.capture) slot.job.progress(reply.doneBytes);
         return;
+      case 'inside': {
+        const { path, blob } = reply;
+        const name = path.slice(path.lastIndexOf('/') + 1);
+        if (slot.job?.capture === reply.capture) slot.job.inside?.({ name, path, blob });
+        return;
+      }
+      case 'passed-over':
+        if (slot.job?.capture === reply.capture) slot.job.passedOver?.(reply);
+        return;
       case 'opened':
+      case 'unpacked':
       case 'refused': {
         const job = slot.job;
         if (job?.capture !== reply.capture) return;
         slot.job = null;
         if (reply.type === 'opened') job.opened(reply.report, slot);
+        else if (reply.type === 'unpacked') job.unpacked?.();
         else job.failed(reply.message);
         this.#pump();
         return;
@@ -276,28 +302,40 @@ class Held implements Capture {
 }
 
 class Entry implements Item {
-  readonly id: number;
-  readonly name: string;
-  readonly path: string;
-  readonly sizeBytes: number;
+  name: string;
+  path: string;
+  sizeBytes: number;
   state: ItemState = 'waiting';
   doneBytes = 0;
   error: string | null = null;
   capture: Capture | null = null;
 
   constructor(
-    id: number,
-    readonly input: Input,
+    readonly id: number,
+    public input: Input,
   ) {
-    this.id = id;
     this.name = input.name;
     this.path = input.path;
     this.sizeBytes = input.blob.size;
+  }
+
+  get going(): boolean {
+    return this.state === 'waiting' || this.state === 'reading';
+  }
+
+  /** Becomes the item of a file that was in its archive: half of the way is behind it. */
+  become(input: Input): void {
+    this.input = input;
+    this.name = input.name;
+    this.path = input.path;
+    this.sizeBytes = input.blob.size;
+    this.doneBytes = input.blob.size / 2;
   }
 }
 
 class Reading implements Opening {
   readonly items: Entry[];
+  readonly passedOver: PassedOver[] = [];
   readonly settled: Promise<void>;
   #settle!: () => void;
   #open: number;
@@ -318,7 +356,7 @@ class Reading implements Opening {
   }
 
   cancel(): void {
-    const going = this.items.filter((item) => item.state === 'waiting' || item.state === 'reading');
+    const going = this.items.filter((item) => item.going);
     this.pool.stop(new Set(going.map((item) => item.id)));
     for (const item of going) this.#end(item, 'cancelled');
   }
@@ -329,29 +367,52 @@ class Reading implements Opening {
     this.cancel();
   }
 
-  #job(item: Entry): Job {
-    const going = () => item.state === 'waiting' || item.state === 'reading';
+  /** Reads a file that may be an archive; `before` is the part of the way that unpacking it took. */
+  #job(item: Entry, before = 0): Job {
+    const archive = { path: item.path, item: item as Entry | null };
     return {
       capture: item.id,
       blob: item.input.blob,
       name: item.input.name,
       progress: (doneBytes) => {
-        if (!going()) return;
+        if (!archive.item?.going) return;
         item.state = 'reading';
-        item.doneBytes = Math.max(item.doneBytes, doneBytes);
+        item.doneBytes = Math.max(item.doneBytes, before * item.sizeBytes + (1 - before) * doneBytes);
         this.#tell(item);
       },
       opened: (report, slot) => {
         const held = new Held(this.pool, item.id, item.input, report);
         held.holdIn(slot);
-        if (!going()) return held.close();
+        if (!item.going) return held.close();
         item.capture = held;
         item.doneBytes = item.sizeBytes;
         this.#end(item, 'done');
       },
       failed: (message) => {
-        if (!going()) return;
+        if (!item.going) return;
+        if (!archive.item) return void this.passedOver.push({ path: archive.path, sentence: message });
         item.error = message;
+        this.#end(item, 'error');
+      },
+      inside: (input) => {
+        if (this.#replaced) return;
+        // The archive's own item is the first capture's from now on.
+        let member = archive.item;
+        archive.item = null;
+        if (member) {
+          member.become(input);
+        } else {
+          member = new Entry(this.pool.nextId(), input);
+          this.items.push(member);
+          this.#open++;
+        }
+        this.#tell(member);
+        this.pool.read(this.#job(member, member === item ? 0.5 : 0));
+      },
+      passedOver: ({ path, sentence }) => this.passedOver.push({ path, sentence }),
+      unpacked: () => {
+        if (!archive.item?.going) return;
+        item.error = 'No capture is in this archive. A capture is called <host>.xplane.pb';
         this.#end(item, 'error');
       },
     };

@@ -32,6 +32,10 @@ export type Request =
 /** From the worker. */
 export type Reply =
   | { type: 'progress'; capture: number; doneBytes: number }
+  /** The file is an archive: one of the files in it. */
+  | { type: 'inside'; capture: number; path: string; blob: Blob }
+  | { type: 'passed-over'; capture: number; path: string; sentence: string }
+  | { type: 'unpacked'; capture: number }
   | { type: 'opened'; capture: number; report: Report }
   | { type: 'refused'; capture: number; message: string }
   | { type: 'answer'; id: number; value: unknown }

@@ -5,7 +5,17 @@
 //! taking for granted what helps (the least that the step can then need) and once what doesn't (the most).
 //! `docs/estimates.md` tells how each fix is reckoned and puts it beside what XLA really planned.
 
+mod effect;
 mod fix;
+mod flow;
+mod layers;
+mod picture;
+mod program;
+mod remat;
+mod residuals;
+mod scale;
+mod scene;
+mod stacks;
 
 pub use fix::{FixKind, NotAFix, parse_list};
 
@@ -13,6 +23,12 @@ use crate::hlo::Hlo;
 use crate::plan::Plan;
 use crate::terms::Fits;
 use crate::units::Bytes;
+use effect::Basis;
+use flow::Flow;
+use picture::Picture;
+use program::Program;
+use remat::Remat;
+use scene::{Need, Scene, Side};
 
 /// What the need is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,15 +71,21 @@ pub struct Estimate {
 /// Makes estimates of one module's plan. Borrows nothing of the module.
 #[derive(Debug, Clone)]
 pub struct Estimator {
-    need: Bytes,
+    need: Need,
+    basis: Basis,
 }
 
 impl Estimator {
-    /// For the plan of a module; `None` for a module without a buffer assignment.
+    /// For the plan of a module; `None` for a module without a buffer assignment. Takes time and memory linear in the module.
     #[must_use]
     pub fn new(hlo: &Hlo, plan: &Plan) -> Option<Estimator> {
-        let _ = hlo;
-        Some(Estimator { need: plan.summary.need()? })
+        let need = Need { total: plan.summary.need()?.0, launch: plan.summary.launch_need()?.0 };
+        let flow = Flow::of(hlo);
+        let program = Program::of(&flow, plan);
+        let mut picture = Picture::of(&flow, plan);
+        scale::measure(&program, &mut picture);
+        let remat = Remat::of(&flow, &program, &picture);
+        Some(Estimator { need, basis: Basis::new(plan, program, picture, remat) })
     }
 
     /// What one fix would do.
@@ -72,28 +94,143 @@ impl Estimator {
         self.what_if(&[fix], context)
     }
 
-    /// What several fixes would do together, in whatever order they are given.
+    /// What several fixes would do together, in whatever order they are given. Those that the plan has nothing for are left out of
+    /// the reckoning; `applicable` is false where that leaves none.
     #[must_use]
     pub fn what_if(&self, fixes: &[FixKind], context: &Context) -> Estimate {
-        let _ = context;
-        Estimate {
-            id: fixes.iter().map(FixKind::to_string).collect::<Vec<_>>().join(","),
-            applicable: false,
-            need: self.need,
-            least: self.need,
-            most: self.need,
-            launch_least: Bytes::ZERO,
-            launch_most: Bytes::ZERO,
-            acts_on: Bytes::ZERO,
-            how: String::new(),
-            cost: String::new(),
+        let mut order = fixes.to_vec();
+        order.sort_by_key(|fix| fix.rank());
+        let id = order.iter().map(FixKind::to_string).collect::<Vec<_>>().join(",");
+        let all = order.len();
+        order.retain(|fix| matches!(fix, FixKind::Pool(_)) || self.basis.acts_on(*fix) > 0);
+        let acts_on = order.iter().fold(0u64, |sum, fix| sum.saturating_add(self.basis.acts_on(*fix)));
+        let least = self.reckon(&order, Side::Least);
+        let most = self.reckon(&order, Side::Most);
+        let floor = self.need.total.saturating_sub(acts_on);
+        let least_total = least.total.max(floor).min(most.total);
+        let estimate = Estimate {
+            id,
+            applicable: !order.is_empty(),
+            need: Bytes(self.need.total),
+            least: Bytes(least_total),
+            most: Bytes(most.total),
+            launch_least: Bytes(least.launch.saturating_add(least_total - least.total.min(least_total))),
+            launch_most: Bytes(most.launch),
+            acts_on: Bytes(acts_on),
+            how: self.tell(&order, all),
+            cost: order.iter().map(|fix| effect::cost(*fix)).collect::<Vec<_>>().join("; "),
             fits: None,
-        }
+        };
+        let fits = fits(&estimate, &order, self.need, context);
+        Estimate { fits, ..estimate }
     }
 
-    /// The fixes that this plan has something to act on for, in the order in which to propose them.
+    /// The fixes that this plan has something for, in the order in which to propose them: those that cost least first.
     #[must_use]
-    pub fn offered(&self) -> Vec<FixKind> {
-        Vec::new()
+    pub fn offered(&self, context: &Context) -> Vec<FixKind> {
+        let candidates = [
+            FixKind::Donate,
+            FixKind::DropOutputs,
+            FixKind::Remat,
+            FixKind::FusedAttention,
+            FixKind::Accumulate(2),
+            FixKind::Batch(2),
+            FixKind::Sequence(2),
+            FixKind::Bf16,
+            FixKind::Offload,
+            FixKind::Shard(8),
+        ];
+        let mut out: Vec<FixKind> = candidates.into_iter().filter(|fix| self.is_worth(*fix)).collect();
+        // A larger pool helps only where the need lies between the pool and the card.
+        if let (Some(pool), Some(card)) = (context.pool, context.card) {
+            let percent = (self.need.total as f64 / card.0.max(1) as f64 * 100.0).ceil() as u32;
+            if self.need.total > pool.0 && percent <= LARGEST_POOL {
+                out.push(FixKind::Pool(percent.max(1)));
+            }
+        }
+        out
+    }
+
+    /// Whether a fix saves at least a hundredth of the need for sure, or a twentieth at best.
+    fn is_worth(&self, fix: FixKind) -> bool {
+        if self.basis.acts_on(fix) == 0 {
+            return false;
+        }
+        let estimate = self.estimate(fix, &Context::default());
+        let saved = |after: Bytes| self.need.total.saturating_sub(after.0);
+        saved(estimate.most) > self.need.total / 100 || saved(estimate.least) > self.need.total / 20
+    }
+
+    fn reckon(&self, order: &[FixKind], side: Side) -> Need {
+        if order.iter().all(|fix| matches!(fix, FixKind::Pool(_))) {
+            return self.need;
+        }
+        let mut scene = Scene::of(&self.basis.picture, side);
+        order.iter().for_each(|fix| self.basis.apply(*fix, &mut scene));
+        let mut need = scene.need();
+        // What takes nothing but away can't make the need larger.
+        let adds = |fix: &FixKind| {
+            matches!(fix, FixKind::Accumulate(_) | FixKind::Offload | FixKind::Shard(_) | FixKind::Bf16)
+        };
+        if !order.iter().any(adds) && need.total > self.need.total {
+            need = self.need;
+        }
+        need
+    }
+
+    fn tell(&self, order: &[FixKind], all: usize) -> String {
+        let mut parts: Vec<String> = order.iter().map(|fix| self.basis.how(*fix)).collect();
+        if order.len() < all {
+            parts.push(format!("{} of the fixes have nothing to act on in this plan", all - order.len()));
+        }
+        if order.iter().any(|fix| !matches!(fix, FixKind::Pool(_))) {
+            parts.push("the peak of the schedule was computed anew without them, at best and at worst; check with jax.jit(step, …).lower(…).compile().memory_analysis()".to_owned());
+        }
+        parts.join("; ")
+    }
+}
+
+/// The largest share of a card to propose, in percent: with more cuDNN and NCCL starve.
+const LARGEST_POOL: u32 = 95;
+
+/// Whether the step then fits the pool, and beside what else is live in it.
+fn fits(estimate: &Estimate, order: &[FixKind], before: Need, context: &Context) -> Option<Fits> {
+    let enlarged = order.iter().find_map(|fix| match fix {
+        FixKind::Pool(percent) => context.card.map(|card| Bytes(card.0 / 100 * u64::from(*percent))),
+        _ => None,
+    });
+    let pool = enlarged.or(context.pool);
+    let whole = pool.map(|pool| held_against(estimate.least.0, estimate.most.0, pool.0));
+    let beside = context.free.map(|free| {
+        let grown = enlarged.zip(context.pool).map_or(0, |(new, old)| new.0.saturating_sub(old.0));
+        let free = free.0.saturating_add(grown);
+        let resident = before.total.saturating_sub(before.launch);
+        // What a fix takes from the parameters is free when the step is called.
+        let room = |total: Bytes, launch: Bytes| {
+            free.saturating_add(resident).saturating_sub(total.0.saturating_sub(launch.0))
+        };
+        let least = estimate.launch_least.0 <= room(estimate.least, estimate.launch_least);
+        let most = estimate.launch_most.0 <= room(estimate.most, estimate.launch_most);
+        match (least, most) {
+            (_, true) => Fits::Yes,
+            (false, _) => Fits::No,
+            _ => Fits::Maybe,
+        }
+    });
+    match (whole, beside) {
+        (Some(Fits::No), _) | (_, Some(Fits::No)) => Some(Fits::No),
+        (Some(Fits::Maybe), _) | (_, Some(Fits::Maybe)) => Some(Fits::Maybe),
+        (None, None) => None,
+        _ => Some(Fits::Yes),
+    }
+}
+
+fn held_against(least: u64, most: u64, room: u64) -> Fits {
+    if most <= room {
+        Fits::Yes
+    } else if least > room {
+        Fits::No
+    } else {
+        Fits::Maybe
     }
 }

@@ -1,0 +1,352 @@
+//! What each fix does to a scene, what it acts on, what it costs, and how that was reached.
+
+use super::FixKind;
+use super::picture::{Facts, Home, Picture, Piece};
+use super::program::{Program, is_float};
+use super::remat::Remat;
+use super::scale;
+use super::scene::{Scene, Side};
+use crate::plan::Plan;
+use crate::terms::Role;
+use crate::units::Bytes;
+use std::collections::{HashMap, HashSet};
+
+/// XLA schedules a changed program anew. What came out differs from what stays of the old schedule by up to a tenth of the temp
+/// in compiled pairs (`docs/estimates.md`).
+const RESCHEDULED: f64 = 0.10;
+
+/// Where outputs become parameters' buffers, also the order of the updates changes, and copies come in.
+const REALIASED: f64 = 0.20;
+
+/// `xla.PrimitiveType` of float32.
+const F32: i32 = 11;
+
+/// Everything that the fixes need to know of a plan.
+#[derive(Debug, Clone)]
+pub(super) struct Basis {
+    pub picture: Picture,
+    pub program: Program,
+    pub remat: Remat,
+    /// Outputs (allocation index, bytes) that a parameter of their shape could be donated for.
+    pub donatable: HashMap<i64, u64>,
+    /// Outputs that neither share a parameter's buffer nor have one of their shape.
+    pub extra: HashMap<i64, u64>,
+    /// Outputs that hold state without sharing a parameter's buffer: the donatable ones.
+    pub facts_of_weights: u32,
+}
+
+impl Basis {
+    pub fn new(plan: &Plan, program: Program, mut picture: Picture, remat: Remat) -> Basis {
+        let outputs = &plan.donation.outputs;
+        let allocation_of = |i: usize| outputs.get(i).and_then(|o| o.allocation);
+        let donatable: HashMap<i64, u64> = plan
+            .donation
+            .missed_pairs()
+            .filter_map(|pair| Some((allocation_of(pair.output)?, pair.bytes.0)))
+            .collect();
+        let extra = outputs
+            .iter()
+            .filter(|o| o.aliased.is_none() && o.color == 0 && !o.shape.dims.is_empty())
+            .filter_map(|o| Some((o.allocation?, o.bytes.0)))
+            .filter(|(allocation, _)| !donatable.contains_key(allocation))
+            .collect();
+        let facts_of_weights = picture.facts.len() as u32;
+        picture.facts.push(Facts {
+            element: F32,
+            role: Some(Role::Backward),
+            weight_like: true,
+            ..Facts::default()
+        });
+        Basis { picture, program, remat, donatable, extra, facts_of_weights }
+    }
+
+    /// Bytes of the buffers that a fix acts on.
+    pub fn acts_on(&self, fix: FixKind) -> u64 {
+        let program = &self.program;
+        match fix {
+            FixKind::Donate => self.donatable.values().sum(),
+            FixKind::DropOutputs => self.extra.values().sum(),
+            FixKind::Remat => self.remat.acts_on,
+            FixKind::FusedAttention => self.bytes(|_, f| f.scaling.scores),
+            FixKind::Batch(k) if program.batch.is_some_and(|b| b >= i64::from(k)) => {
+                scale::acted_on(&self.picture, false).saturating_add(program.inputs())
+            }
+            FixKind::Accumulate(k) if program.batch.is_some_and(|b| b >= i64::from(k)) && self.trains() => {
+                scale::acted_on(&self.picture, false)
+            }
+            FixKind::Sequence(k) if program.sequence.is_some_and(|s| s >= i64::from(k)) => {
+                scale::acted_on(&self.picture, true).saturating_add(program.inputs())
+            }
+            FixKind::Bf16 => self.bytes(|_, f| is_f32_of_step(f)),
+            FixKind::Bf16State => program
+                .sum(|a| a.state && a.element == F32)
+                .saturating_add(self.bytes(|p, f| f.weight_like && f.element == F32 || p.returned)),
+            FixKind::Offload => program.optimizer(),
+            FixKind::Shard(_) if self.trains() => {
+                program.sum(|a| a.state).saturating_add(self.bytes(|p, f| f.weight_like || p.returned))
+            }
+            _ => 0,
+        }
+    }
+
+    fn trains(&self) -> bool {
+        self.program.split.is_some() && self.program.weights() > 0
+    }
+
+    fn bytes(&self, which: impl Fn(&Piece, &Facts) -> bool) -> u64 {
+        let pieces = self.picture.pieces.iter();
+        let chosen = pieces.filter(|p| self.picture.facts_of(p).is_some_and(|f| which(p, f)));
+        chosen.map(|p| p.bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Applies a fix to one end of the interval.
+    pub fn apply(&self, fix: FixKind, scene: &mut Scene) {
+        let facts = &self.picture.facts;
+        let program = &self.program;
+        let slack = match fix {
+            FixKind::Donate | FixKind::DropOutputs => REALIASED,
+            FixKind::Pool(_) => 0.0,
+            _ => RESCHEDULED,
+        };
+        scene.slack = scene.slack.max(slack).max(self.picture.strays.min(1.0));
+        match fix {
+            // The new value is written over the old one: it needs no place of its own.
+            FixKind::Donate => scene.evict(&self.donatable, |output| output.bytes = 0),
+            // It lives until it is read last.
+            FixKind::DropOutputs => scene.evict(&self.extra, |output| {
+                let reads = facts.get(output.facts as usize).and_then(|f| f.reads.last());
+                output.last = reads.map_or(output.first, |&(moment, _)| moment);
+            }),
+            FixKind::Remat => self.remat.apply(scene),
+            FixKind::FusedAttention => self.fuse_attention(scene),
+            FixKind::Batch(k) => {
+                scale::shrink(scene, facts, false, k);
+                self.shrink_inputs(scene, k);
+            }
+            FixKind::Sequence(k) => {
+                scale::shrink(scene, facts, true, k);
+                self.shrink_inputs(scene, k);
+            }
+            FixKind::Accumulate(k) => {
+                scale::shrink(scene, facts, false, k);
+                self.add_sums(scene);
+            }
+            FixKind::Bf16 => self.halve_activations(scene),
+            FixKind::Bf16State => self.halve_state(scene),
+            FixKind::Offload => {
+                let moved = program.optimizer();
+                scene.parameters = scene.parameters.saturating_sub(moved);
+                if scene.side == Side::Most {
+                    // XLA may bring all of it back at once.
+                    let first = program.split.unwrap_or(0);
+                    self.add(scene, first, scene.moments, moved);
+                }
+            }
+            FixKind::Shard(n) => self.shard(scene, u64::from(n.max(1))),
+            FixKind::Pool(_) => {}
+        }
+    }
+
+    fn add(&self, scene: &mut Scene, first: u32, last: u32, bytes: u64) {
+        let facts = self.facts_of_weights;
+        scene.pieces.push(Piece { first, last, bytes, home: Home::Temp, returned: false, facts });
+    }
+
+    fn shrink_inputs(&self, scene: &mut Scene, k: u32) {
+        let inputs = self.program.inputs();
+        scene.parameters = scene.parameters.saturating_sub(inputs - inputs / u64::from(k.max(1)));
+    }
+
+    /// A fused kernel keeps one number a row of the scores for the backward pass; in the worst case its backward pass also adds
+    /// up the queries' gradient in float32, 128 features a row.
+    fn fuse_attention(&self, scene: &mut Scene) {
+        let sequence = self.program.sequence.unwrap_or(1).unsigned_abs().max(1);
+        for piece in &mut scene.pieces {
+            let Some(facts) = self.picture.facts.get(piece.facts as usize) else { continue };
+            if !facts.scaling.scores {
+                continue;
+            }
+            let elements = facts.dims.iter().fold(1u64, |n, &d| n.saturating_mul(d.unsigned_abs()));
+            let row = if scene.side == Side::Least { 4 } else { 4 * 128 };
+            piece.bytes = piece.bytes.min((elements / sequence).saturating_mul(row));
+        }
+    }
+
+    /// The sums of the gradients live as long as the loop over the parts does, and so through the peak. In the best case each part's
+    /// gradient is added as soon as it is made, in the worst they all live beside the sums as now.
+    fn add_sums(&self, scene: &mut Scene) {
+        if scene.side == Side::Least {
+            let facts = &self.picture.facts;
+            for piece in scene.pieces.iter_mut().filter(|p| !p.returned) {
+                let gradient = facts
+                    .get(piece.facts as usize)
+                    .is_some_and(|f| f.weight_like && f.role == Some(Role::Backward));
+                if gradient {
+                    piece.bytes = 0;
+                }
+            }
+        }
+        self.add(scene, 0, scene.moments, self.program.weights());
+    }
+
+    /// In the best case all float32 of the step proper is halved. In the worst the logits stay as they are, as losses are mostly
+    /// computed from float32, and casts of all weights are held.
+    fn halve_activations(&self, scene: &mut Scene) {
+        let widest = self.program.weight_dims.iter().max().copied();
+        for piece in scene.pieces.iter_mut().filter(|p| !p.returned) {
+            let Some(facts) = self.picture.facts.get(piece.facts as usize) else { continue };
+            let stays = scene.side == Side::Most
+                && (facts.weight_like || facts.dims.iter().any(|d| Some(*d) == widest));
+            if is_f32_of_step(facts) && !stays {
+                piece.bytes = piece.bytes.div_ceil(2);
+            }
+        }
+        if scene.side == Side::Most {
+            let cast = self.program.sum(|a| a.forward && a.state && a.element == F32) / 2;
+            self.add(scene, 0, scene.moments, cast);
+        }
+    }
+
+    fn halve_state(&self, scene: &mut Scene) {
+        let state = self.program.sum(|a| a.state && a.element == F32);
+        scene.parameters = scene.parameters.saturating_sub(state / 2);
+        self.shrink_weights(scene, 2, |facts| facts.element == F32);
+    }
+
+    /// A nth of the state and of the gradients on each device. The weights are gathered for use: in the best case one layer at a time,
+    /// in the worst all of them stay gathered from the forward to the backward pass.
+    fn shard(&self, scene: &mut Scene, n: u64) {
+        let state = self.program.sum(|a| a.state);
+        scene.parameters = scene.parameters.saturating_sub(state - state / n);
+        self.shrink_weights(scene, n, |_| true);
+        if scene.side == Side::Most {
+            self.add(scene, 0, scene.moments, self.program.weights());
+        }
+    }
+
+    /// Divides outputs of state, and what has a parameter's shape. In the worst case the latter stays whole.
+    fn shrink_weights(&self, scene: &mut Scene, by: u64, which: impl Fn(&Facts) -> bool) {
+        let homes: HashSet<i64> = self.donatable.keys().copied().collect();
+        let mut freed = 0u64;
+        for piece in &mut scene.pieces {
+            let Some(facts) = self.picture.facts.get(piece.facts as usize) else { continue };
+            let state = matches!(piece.home, Home::Output(a) if homes.contains(&a)) && piece.returned;
+            if !(state || facts.weight_like) || !which(facts) {
+                continue;
+            }
+            if state {
+                freed = freed.saturating_add(piece.bytes - piece.bytes.div_ceil(by));
+                piece.bytes = piece.bytes.div_ceil(by);
+            } else if !piece.returned && (scene.side == Side::Least || by == 2) {
+                piece.bytes = piece.bytes.div_ceil(by);
+            }
+        }
+        scene.outputs = scene.outputs.saturating_sub(freed);
+    }
+
+    /// How the numbers of a fix were reached.
+    pub fn how(&self, fix: FixKind) -> String {
+        let acts_on = Bytes(self.acts_on(fix));
+        let program = &self.program;
+        match fix {
+            FixKind::Donate => {
+                let scratch: u64 = self
+                    .picture
+                    .pieces
+                    .iter()
+                    .filter(|p| !p.returned)
+                    .filter(|p| matches!(p.home, Home::Output(a) if self.donatable.contains_key(&a)))
+                    .map(|p| p.bytes)
+                    .fold(0, u64::saturating_add);
+                let moved = if scratch == 0 {
+                    String::new()
+                } else {
+                    "; what XLA put into their buffers as scratch moves into temp".to_owned()
+                };
+                format!(
+                    "{acts_on} of outputs have a parameter of the same shape, type, layout and sharding{moved}"
+                )
+            }
+            FixKind::DropOutputs => {
+                format!(
+                    "{acts_on} of outputs belong to no parameter; unreturned they live until they are read last"
+                )
+            }
+            FixKind::Remat => {
+                let kept = Bytes(self.remat.boundaries);
+                let rounds: Vec<String> = self.remat.scans.iter().map(i64::to_string).collect();
+                let what = match (self.remat.blocks, rounds.is_empty()) {
+                    (0, _) => format!("a scan of {} rounds", rounds.join(" and ")),
+                    (n, true) => format!("{n} blocks"),
+                    (n, false) => format!("{n} blocks and a scan of {} rounds", rounds.join(" and ")),
+                };
+                format!(
+                    "{acts_on} of forward results of {what} wait for the backward pass; the inputs that remain are {kept}, and one block at a time is computed again"
+                )
+            }
+            FixKind::FusedAttention => {
+                format!("{acts_on} have the shape of attention scores, [batch, heads, sequence, sequence]")
+            }
+            FixKind::Batch(_) => {
+                format!("{acts_on} have the batch of {} in their shape", shown(program.batch))
+            }
+            FixKind::Accumulate(_) => format!(
+                "{acts_on} have the batch of {} in their shape; the sums of the gradients add {}",
+                shown(program.batch),
+                Bytes(program.weights())
+            ),
+            FixKind::Sequence(_) => format!(
+                "{acts_on} have the sequence of {} in their shape, attention scores twice",
+                shown(program.sequence)
+            ),
+            FixKind::Bf16 => format!("{acts_on} of the forward and backward pass are float32"),
+            FixKind::Bf16State => format!("{acts_on} of state, gradients and their copies are float32"),
+            FixKind::Offload => format!(
+                "{acts_on} of state are read by the update alone; at most all of it comes back at once for the update"
+            ),
+            FixKind::Shard(n) => format!(
+                "{acts_on} are parameters, optimizer state and gradients, of which each device keeps 1/{n}; gathered weights are at most {} at once",
+                Bytes(program.weights())
+            ),
+            FixKind::Pool(percent) => format!("the plan stays; the pool becomes {percent} % of the card"),
+        }
+    }
+}
+
+/// What a fix costs.
+pub(super) fn cost(fix: FixKind) -> String {
+    match fix {
+        FixKind::Donate => "the old arrays can't be used after the call".to_owned(),
+        FixKind::DropOutputs => {
+            "the caller no longer gets them; reduce inside the step what is needed of them".to_owned()
+        }
+        FixKind::Remat => "about one more forward pass of time".to_owned(),
+        FixKind::FusedAttention => "needs a kernel for the dtype and the head size".to_owned(),
+        FixKind::Batch(k) => {
+            format!("{k} times as many steps for the same data; the gradient of a step is noisier")
+        }
+        FixKind::Accumulate(k) => {
+            format!("the {k} parts run one after the other, each with smaller matrix multiplications")
+        }
+        FixKind::Sequence(_) => "shorter contexts".to_owned(),
+        FixKind::Bf16 => "less precision; keep sums, norms and the loss in float32".to_owned(),
+        FixKind::Bf16State => "less precision of the parameters: small updates are lost".to_owned(),
+        FixKind::Offload => "the state crosses the bus twice a step".to_owned(),
+        FixKind::Shard(n) => {
+            format!("{n} devices; weights are gathered before and gradients scattered after use")
+        }
+        FixKind::Pool(_) => {
+            "less room for what lives outside the pool: CUDA context, cuDNN, NCCL, other processes".to_owned()
+        }
+    }
+}
+
+fn is_f32_of_step(facts: &Facts) -> bool {
+    is_float(facts.element)
+        && facts.element == F32
+        && matches!(facts.role, Some(Role::Forward | Role::Backward | Role::Recomputed))
+}
+
+fn shown(n: Option<i64>) -> String {
+    n.map_or_else(|| "?".to_owned(), |n| n.to_string())
+}

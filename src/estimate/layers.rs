@@ -1,0 +1,183 @@
+//! Which instructions belong to which block of the model.
+//!
+//! Two signs, each alone enough: names that differ in a number alone (`layer_3` of flax, haiku, or a `jax.named_scope`), and
+//! argument paths that do (`params['layers'][3]['w']`), whose block is then that of everything computed with it.
+
+use super::flow::{Flow, Op};
+use super::program::{Program, parameter_uses};
+use crate::terms::Role;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// For each instruction of the forward pass its block's number, in order of running.
+pub(super) type Blocks = HashMap<u32, u32>;
+
+/// Blocks by the names of modules in the name stacks.
+pub(super) fn by_names(flow: &Flow<'_>, program: &Program) -> Blocks {
+    let Some(split) = program.split else { return Blocks::new() };
+    let mut found: BTreeMap<String, BTreeMap<String, Vec<u32>>> = BTreeMap::new();
+    for &i in flow.order.iter().take(split as usize + 1) {
+        if flow.role(i) == Some(Role::Forward)
+            && let Some((class, name)) = numbered(flow.name(i))
+        {
+            found.entry(class).or_default().entry(name).or_default().push(i);
+        }
+    }
+    number(flow, found.into_values().filter(|blocks| blocks.len() > 1).flat_map(BTreeMap::into_values))
+}
+
+/// Blocks by the argument paths of the parameters that an instruction depends on: the last block counts.
+pub(super) fn by_parameters(flow: &Flow<'_>, program: &Program) -> Blocks {
+    let Some(split) = program.split else { return Blocks::new() };
+    let mut classes: BTreeMap<(usize, String), BTreeMap<String, Vec<u32>>> = BTreeMap::new();
+    let weights = || program.arguments.iter().filter(|a| a.forward && !a.input);
+    for argument in weights() {
+        let parts: Vec<&str> =
+            argument.path.split(['[', ']', '.', '\'', '"']).filter(|p| !p.is_empty()).collect();
+        // The outermost number that differs: tried from the whole path's first number on.
+        for (depth, _) in parts.iter().enumerate() {
+            if let Some((class, name)) = numbered_at(&parts, depth) {
+                classes
+                    .entry((depth, class))
+                    .or_default()
+                    .entry(name)
+                    .or_default()
+                    .push(argument.instruction);
+            }
+        }
+    }
+    let mut block_of: HashMap<u32, String> = HashMap::new();
+    for blocks in classes.into_values().filter(|blocks| blocks.len() > 1) {
+        for (name, parameters) in blocks {
+            for parameter in parameters {
+                block_of.entry(parameter).or_insert_with(|| name.clone());
+            }
+        }
+    }
+    if block_of.is_empty() {
+        return Blocks::new();
+    }
+    let uses = parameter_uses(flow);
+    // Parameters outside blocks (the head's) end the last block before them.
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for argument in weights() {
+        let block = block_of.get(&argument.instruction);
+        let key = block.map_or_else(|| format!("\u{0}{}", argument.instruction), Clone::clone);
+        let group = groups.entry(key).or_default();
+        group.is_block = block.is_some();
+        for &reader in uses.get(&argument.instruction).into_iter().flatten() {
+            let forward = matches!(flow.role(reader), Some(Role::Forward) | None);
+            if forward && flow.moment(reader) <= split {
+                group.readers.insert(reader);
+                group.first = group.first.min(flow.moment(reader));
+                group.last = group.last.max(flow.moment(reader));
+            }
+        }
+    }
+    label(flow, split, groups.into_values().filter(|g| !g.readers.is_empty()).collect())
+}
+
+struct Group {
+    is_block: bool,
+    readers: BTreeSet<u32>,
+    first: u32,
+    last: u32,
+}
+
+impl Default for Group {
+    fn default() -> Group {
+        Group { is_block: false, readers: BTreeSet::new(), first: u32::MAX, last: 0 }
+    }
+}
+
+/// Gives each forward instruction the last group that it depends on; those of groups that are no blocks get none.
+fn label(flow: &Flow<'_>, split: u32, mut groups: Vec<Group>) -> Blocks {
+    groups.sort_by_key(|g| g.first);
+    let mut direct: HashMap<u32, i64> = HashMap::new();
+    for (rank, group) in (0i64..).zip(&groups) {
+        for &reader in &group.readers {
+            let known = direct.entry(reader).or_insert(-1);
+            *known = (*known).max(rank);
+        }
+    }
+    let last_block = groups.iter().rposition(|g| g.is_block);
+    let mut labels: HashMap<u32, i64> = HashMap::new();
+    let mut out = Blocks::new();
+    for &i in flow.order.iter().take(split as usize + 1) {
+        if flow.op(i) == Op::While
+            || matches!(flow.role(i), Some(Role::Backward | Role::Recomputed | Role::Update))
+        {
+            continue;
+        }
+        let inherited = flow.operands(i).iter().filter_map(|o| labels.get(o)).max().copied().unwrap_or(-1);
+        let rank = inherited.max(direct.get(&i).copied().unwrap_or(-1));
+        labels.insert(i, rank);
+        let Ok(at) = usize::try_from(rank) else { continue };
+        let Some(group) = groups.get(at) else { continue };
+        // What comes after the last parameter of the last block is the model's end.
+        let after = Some(at) == last_block && flow.moment(i) > group.last;
+        if group.is_block && !after {
+            out.insert(i, rank as u32);
+        }
+    }
+    out
+}
+
+/// Numbers groups of instructions in order of running.
+fn number(flow: &Flow<'_>, groups: impl Iterator<Item = Vec<u32>>) -> Blocks {
+    let mut groups: Vec<Vec<u32>> = groups.collect();
+    groups.sort_by_key(|group| group.iter().map(|&i| flow.moment(i)).min());
+    let numbered = (0..).zip(groups);
+    numbered.flat_map(|(n, group)| group.into_iter().map(move |i| (i, n))).collect()
+}
+
+/// A name stack's part without what JAX wraps around it: `transpose(jvp(layer_0))` is `layer_0`.
+fn unwrapped(part: &str) -> &str {
+    let inner = part.rsplit('(').next().unwrap_or(part);
+    inner.trim_end_matches(')')
+}
+
+/// The first part of a name stack that ends in a number: all up to it with the number left open, and as it is. The stack's first
+/// part is the function, its last the primitive (`expm1`).
+fn numbered(stack: &str) -> Option<(String, String)> {
+    let mut parts: Vec<&str> = stack.split('/').skip(1).map(unwrapped).collect();
+    parts.pop();
+    (0..parts.len()).find_map(|depth| numbered_at(&parts, depth))
+}
+
+fn numbered_at(parts: &[&str], depth: usize) -> Option<(String, String)> {
+    let part = parts.get(depth)?;
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !part.ends_with(|c: char| c.is_ascii_digit()) || !part.chars().all(word) {
+        return None;
+    }
+    let before = parts.get(..depth)?.join("/");
+    let open: String = part.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
+    Some((format!("{before}/{}", open.replace("##", "#").replace("##", "#")), format!("{before}/{part}")))
+}
+
+/// The blocks that explain more of `bytes`: those by name unless those by parameters explain a quarter more.
+pub(super) fn better(names: Blocks, parameters: Blocks, bytes: impl Fn(&Blocks) -> u64) -> Blocks {
+    let (a, b) = (bytes(&names), bytes(&parameters));
+    if a.saturating_add(a / 4) >= b { names } else { parameters }
+}
+
+/// How many blocks there are.
+pub(super) fn count(blocks: &Blocks) -> usize {
+    blocks.values().collect::<HashSet<_>>().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_parts_that_differ_in_a_number() {
+        assert_eq!(
+            numbered("jit(step)/jvp(GPT)/layer_12/attn/w1/dot_general"),
+            Some(("GPT/layer_#".into(), "GPT/layer_12".into()))
+        );
+        assert_eq!(numbered("jit(step)/jvp(layer_3)/add"), Some(("/layer_#".into(), "/layer_3".into())));
+        assert_eq!(numbered("jit(step)/jvp()/bqhd,bkhd->bhqk/dot_general"), None);
+        assert_eq!(numbered("jit(step)/jvp()/expm1"), None);
+    }
+}

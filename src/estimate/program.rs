@@ -1,0 +1,314 @@
+//! What the estimates have to know of the program behind a plan: where its backward pass starts, what its arguments are, how
+//! large its batch is.
+
+use super::flow::{Flow, NEVER, Op};
+use crate::hlo::element_name;
+use crate::plan::{Parameter, Plan};
+use crate::terms::Role;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A while loop with a known number of rounds: a `scan`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scan {
+    /// The `while` instruction.
+    pub instruction: u32,
+    /// Rounds.
+    pub rounds: i64,
+    /// First and last moment.
+    pub from: u32,
+    pub to: u32,
+}
+
+/// An argument array.
+#[derive(Debug, Clone)]
+pub(super) struct Argument {
+    /// Its position in `Donation::parameters`.
+    pub position: usize,
+    /// The entry parameter's instruction.
+    pub instruction: u32,
+    pub bytes: u64,
+    pub dims: Vec<i64>,
+    pub element: i32,
+    pub path: String,
+    /// Whether the step returns it anew: donated, or an output of its shape.
+    pub state: bool,
+    /// Whether it is an input such as tokens: scaled by the batch.
+    pub input: bool,
+    /// Whether the forward pass reads it.
+    pub forward: bool,
+}
+
+/// The program behind a plan.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Program {
+    /// The moment that best parts forward from backward; `None` where there is no backward pass.
+    pub split: Option<u32>,
+    pub scans: Vec<Scan>,
+    pub arguments: Vec<Argument>,
+    /// The size of the batch, from the inputs.
+    pub batch: Option<i64>,
+    /// The length of sequences, from the inputs.
+    pub sequence: Option<i64>,
+    /// Dimensions of every parameter, and of one layer of a stacked one, in ascending order without ones.
+    pub weight_shapes: HashSet<Vec<i64>>,
+    /// Every dimension of a parameter.
+    pub weight_dims: HashSet<i64>,
+}
+
+impl Program {
+    pub fn of(flow: &Flow<'_>, plan: &Plan) -> Program {
+        let mut program = Program { split: split(flow), scans: scans(flow, plan), ..Program::default() };
+        program.arguments = arguments(flow, plan, program.split);
+        program.find_inputs();
+        program.measure_inputs();
+        let rounds: HashSet<i64> = program.scans.iter().map(|s| s.rounds).collect();
+        for argument in program.arguments.iter().filter(|a| !a.input && !a.dims.is_empty()) {
+            program.weight_dims.extend(&argument.dims);
+            program.weight_shapes.insert(sorted(&argument.dims));
+            if let Some((first, rest)) = argument.dims.split_first()
+                && rounds.contains(first)
+            {
+                program.weight_shapes.insert(sorted(rest));
+            }
+        }
+        program
+    }
+
+    /// Whether an instruction that reads at `moment` belongs to the backward pass or what comes after it.
+    pub fn is_backward(&self, flow: &Flow<'_>, reader: u32, moment: u32) -> bool {
+        matches!(flow.role(reader), Some(Role::Backward | Role::Recomputed))
+            || self.split.is_some_and(|split| moment > split)
+    }
+
+    /// Bytes of the parameters that have gradients: state that the forward pass reads.
+    pub fn weights(&self) -> u64 {
+        self.sum(|a| a.forward && a.state && is_float(a.element))
+    }
+
+    /// Bytes of the state that the forward pass doesn't read: the optimizer's.
+    pub fn optimizer(&self) -> u64 {
+        self.sum(|a| !a.forward && a.state && !a.dims.is_empty())
+    }
+
+    /// Bytes of the inputs.
+    pub fn inputs(&self) -> u64 {
+        self.sum(|a| a.input)
+    }
+
+    pub fn sum(&self, which: impl Fn(&Argument) -> bool) -> u64 {
+        self.arguments.iter().filter(|a| which(a)).map(|a| a.bytes).sum()
+    }
+
+    /// Inputs are the arguments of which nothing is returned and that hold whole numbers, or are called as inputs are.
+    fn find_inputs(&mut self) {
+        let mut by_argument: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (i, argument) in self.arguments.iter().enumerate() {
+            let name = argument.path.split(['.', '[']).next().unwrap_or("").to_owned();
+            by_argument.entry(name).or_default().push(i);
+        }
+        for (name, members) in by_argument {
+            let all: Vec<&Argument> = members.iter().filter_map(|&i| self.arguments.get(i)).collect();
+            if all.iter().any(|a| a.state) {
+                continue;
+            }
+            let whole_numbers = all.iter().any(|a| !is_float(a.element) && !a.dims.is_empty());
+            if whole_numbers || INPUT_NAMES.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit())) {
+                for i in members {
+                    if let Some(argument) = self.arguments.get_mut(i) {
+                        argument.input = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The batch is the most common leading dimension of the inputs; the sequence the second one of inputs of whole numbers
+    /// with two dimensions, or of anything with three.
+    fn measure_inputs(&mut self) {
+        let (mut batch, mut sequence): (HashMap<i64, usize>, HashMap<i64, usize>) = Default::default();
+        for argument in self.arguments.iter().filter(|a| a.input) {
+            if let Some(&first) = argument.dims.first() {
+                *batch.entry(first).or_default() += 1;
+            }
+            let second = argument.dims.get(1).copied();
+            let has_sequence = match argument.dims.len() {
+                2 => !is_float(argument.element),
+                3 => true,
+                _ => false,
+            };
+            if let Some(second) = second.filter(|&s| has_sequence && s > 1) {
+                *sequence.entry(second).or_default() += 1;
+            }
+        }
+        self.batch = most_common(batch);
+        self.sequence = most_common(sequence);
+    }
+}
+
+/// What people call the arguments that carry the batch.
+const INPUT_NAMES: [&str; 26] = [
+    "batch",
+    "x",
+    "y",
+    "xs",
+    "ys",
+    "input",
+    "inputs",
+    "input_ids",
+    "tokens",
+    "token",
+    "ids",
+    "image",
+    "images",
+    "label",
+    "labels",
+    "target",
+    "targets",
+    "data",
+    "mask",
+    "example",
+    "examples",
+    "features",
+    "obs",
+    "seq",
+    "sequence",
+    "minibatch",
+];
+
+fn most_common(counts: HashMap<i64, usize>) -> Option<i64> {
+    counts.into_iter().filter(|&(n, _)| n > 0).max_by_key(|&(n, count)| (count, n)).map(|(n, _)| n)
+}
+
+/// Whether an `xla.PrimitiveType` is a floating one.
+pub(super) fn is_float(element: i32) -> bool {
+    element_name(element).is_some_and(|name| name.starts_with('f') || name.starts_with("bf"))
+}
+
+/// Dimensions in ascending order, without ones.
+pub(super) fn sorted(dims: &[i64]) -> Vec<i64> {
+    let mut out: Vec<i64> = dims.iter().copied().filter(|&d| d != 1).collect();
+    out.sort_unstable();
+    out
+}
+
+/// The moment after which fewest forward instructions come and before which fewest backward ones.
+///
+/// A scheduler may run what nobody waits for early or late (zeros that gradients are added to, metrics), so the first
+/// backward instruction doesn't say where the backward pass begins.
+fn split(flow: &Flow<'_>) -> Option<u32> {
+    let (mut balance, mut best, mut found) = (0i64, 0i64, None);
+    for (moment, &i) in (0..).zip(&flow.order) {
+        if !matches!(flow.op(i), Op::Fusion | Op::Relayout | Op::Start | Op::Other) {
+            continue;
+        }
+        match flow.role(i) {
+            Some(Role::Forward) => balance += 1,
+            Some(Role::Backward | Role::Recomputed) => balance -= 1,
+            _ => {}
+        }
+        if balance > best {
+            (best, found) = (balance, Some(moment));
+        }
+    }
+    found.filter(|&split| {
+        flow.order.iter().skip(split as usize).any(|&i| flow.role(i) == Some(Role::Backward))
+    })
+}
+
+fn scans(flow: &Flow<'_>, plan: &Plan) -> Vec<Scan> {
+    let mut out: Vec<Scan> = plan
+        .loops
+        .iter()
+        .filter_map(|it| {
+            let rounds = i64::try_from(it.trip_count?).ok().filter(|&n| n > 1)?;
+            let instruction = it.instruction.at() as u32;
+            let (from, to) = flow.span(instruction);
+            (to != NEVER).then_some(Scan { instruction, rounds, from, to })
+        })
+        .collect();
+    out.sort_by_key(|scan| scan.to);
+    out
+}
+
+fn arguments(flow: &Flow<'_>, plan: &Plan, split: Option<u32>) -> Vec<Argument> {
+    let instructions: HashMap<i64, u32> =
+        flow.hlo.entry_parameters().map(|(at, it)| (it.parameter_number, at.at() as u32)).collect();
+    let paired: HashSet<usize> = plan.donation.pairs.iter().map(|p| p.parameter).collect();
+    let forward = read_forward(flow, split);
+    let argument = |(position, p): (usize, &Parameter)| {
+        let instruction = instructions.get(&p.number).copied()?;
+        Some(Argument {
+            position,
+            instruction,
+            bytes: if p.color == 0 { p.bytes.0 } else { 0 },
+            dims: p.shape.dims.clone(),
+            element: p.shape.element,
+            path: p.path.clone().unwrap_or_default(),
+            state: p.donated || p.donor || paired.contains(&position),
+            input: false,
+            forward: forward.contains(&instruction),
+        })
+    };
+    plan.donation.parameters.iter().enumerate().filter_map(argument).collect()
+}
+
+/// Entry parameters that a forward instruction reads, as they are or in another arrangement or type.
+fn read_forward(flow: &Flow<'_>, split: Option<u32>) -> HashSet<u32> {
+    let uses = parameter_uses(flow);
+    uses.into_iter()
+        .filter(|(_, readers)| {
+            readers.iter().any(|&r| {
+                flow.role(r) == Some(Role::Forward) && split.is_none_or(|split| flow.moment(r) <= split)
+            })
+        })
+        .map(|(parameter, _)| parameter)
+        .collect()
+}
+
+/// For each entry parameter the instructions that compute with it: its readers, and those of its copies, casts and
+/// rearrangements.
+pub(super) fn parameter_uses(flow: &Flow<'_>) -> HashMap<u32, Vec<u32>> {
+    let mut stands_for: HashMap<u32, u32> = HashMap::new();
+    for (at, _) in flow.hlo.entry_parameters() {
+        let parameter = at.at() as u32;
+        for (i, index) in flow.places((parameter, Vec::new())) {
+            if index.is_empty() {
+                stands_for.insert(i, parameter);
+            }
+        }
+    }
+    for &i in &flow.order {
+        if stands_for.contains_key(&i)
+            || !matches!(flow.op(i), Op::Fusion | Op::Relayout | Op::Start | Op::Done(_))
+        {
+            continue;
+        }
+        let mut of: Option<u32> = None;
+        let one = flow.operands(i).iter().all(|o| match (stands_for.get(o), of) {
+            (Some(&p), None) => {
+                of = Some(p);
+                true
+            }
+            (Some(&p), Some(q)) => p == q,
+            (None, _) => false,
+        });
+        if let (true, Some(parameter)) = (one, of) {
+            stands_for.insert(i, parameter);
+        }
+    }
+    let mut out: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (&i, &parameter) in &stands_for {
+        for reader in flow.readers(i) {
+            if !stands_for.contains_key(&reader)
+                && !matches!(flow.op(reader), Op::Tuple | Op::While | Op::Call)
+            {
+                out.entry(parameter).or_default().push(reader);
+            }
+        }
+    }
+    for readers in out.values_mut() {
+        readers.sort_unstable();
+        readers.dedup();
+    }
+    out
+}

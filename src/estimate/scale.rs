@@ -1,0 +1,146 @@
+//! How sizes depend on the batch and on the sequence.
+//!
+//! Known from shapes: XLA keeps the batch and the sequence as dimensions of their own, or merges them with others into one (`[batch ×
+//! sequence, features]` before a matrix multiplication). Where a shape can be read in two ways, the interval takes both.
+
+use super::picture::{Facts, Picture, Scaling};
+use super::program::{Program, sorted};
+use super::scene::{Scene, Side};
+use crate::terms::Role;
+use std::collections::HashSet;
+
+/// Notes for everything in a picture how its size depends on the inputs'.
+pub(super) fn measure(program: &Program, picture: &mut Picture) {
+    let ruler = Ruler::of(program, picture);
+    for facts in &mut picture.facts {
+        facts.weight_like = program.weight_shapes.contains(&sorted(&facts.dims));
+        facts.scaling = ruler.scaling(facts);
+    }
+}
+
+/// Divides the batch (or with `sequence` the sequence) of everything in a scene by `k`.
+pub(super) fn shrink(scene: &mut Scene, facts: &[Facts], sequence: bool, k: u32) {
+    for piece in scene.pieces.iter_mut().filter(|piece| !piece.returned) {
+        let Some(facts) = facts.get(piece.facts as usize) else { continue };
+        let (least, most) = if sequence { facts.scaling.sequence } else { facts.scaling.batch };
+        let power = if scene.side == Side::Least { most } else { least };
+        piece.bytes = piece.bytes.div_ceil(u64::from(k.max(1)).saturating_pow(power));
+    }
+}
+
+/// Bytes of all that shrinks with the batch, or with the sequence.
+pub(super) fn acted_on(picture: &Picture, sequence: bool) -> u64 {
+    let shrinks =
+        |facts: &Facts| (if sequence { facts.scaling.sequence.1 } else { facts.scaling.batch.1 }) > 0;
+    let pieces = picture.pieces.iter().filter(|p| !p.returned && picture.facts_of(p).is_some_and(shrinks));
+    pieces.map(|p| p.bytes).fold(0, u64::saturating_add)
+}
+
+struct Ruler<'a> {
+    program: &'a Program,
+    batch: Option<i64>,
+    sequence: Option<i64>,
+    weights: HashSet<&'a [i64]>,
+}
+
+impl<'a> Ruler<'a> {
+    fn of(program: &'a Program, picture: &Picture) -> Ruler<'a> {
+        let weights = program.weight_shapes.iter().map(Vec::as_slice).collect();
+        let mut ruler = Ruler { program, batch: program.batch, sequence: program.sequence, weights };
+        // A step that already accumulates gradients works on a part of the batch at a time.
+        if let Some(batch) = program.batch {
+            let parts = program.scans.iter().map(|s| s.rounds).filter(|&n| n > 1 && batch % n == 0);
+            let mut candidates = vec![batch];
+            candidates.extend(parts.map(|n| batch / n).filter(|&b| b > 1));
+            ruler.batch = candidates.into_iter().max_by_key(|&batch| {
+                let with = Ruler { batch: Some(batch), weights: ruler.weights.clone(), ..ruler };
+                (with.explained(picture), batch)
+            });
+        }
+        ruler
+    }
+
+    /// Bytes of the forward pass that have the batch as a dimension, alone or with the sequence.
+    fn explained(&self, picture: &Picture) -> u64 {
+        let forward = picture.pieces.iter().filter(|p| {
+            picture.facts_of(p).is_some_and(|f| f.role == Some(Role::Forward) && self.scaling(f).batch.0 > 0)
+        });
+        forward.map(|p| p.bytes).fold(0, u64::saturating_add)
+    }
+
+    fn scaling(&self, facts: &Facts) -> Scaling {
+        let Some(batch) = self.batch.filter(|&b| b > 0) else { return Scaling::default() };
+        let dims: Vec<i64> = facts.dims.iter().copied().filter(|&d| d > 1).collect();
+        let Some(elements) = dims.iter().try_fold(1i64, |n, &d| n.checked_mul(d)) else {
+            return Scaling::default();
+        };
+        if dims.is_empty() {
+            return Scaling::default();
+        }
+        let tokens = batch.saturating_mul(self.sequence.unwrap_or(1)).max(1);
+        let own = dims.contains(&batch);
+        let merged = dims.iter().any(|d| d % tokens == 0);
+        let factor = dims.iter().any(|d| d % batch == 0);
+        let exact = self.weights.contains(sorted(&dims).as_slice());
+        let like_weights = exact || self.is_partial_gradient(facts, &dims);
+        let in_step = matches!(facts.role, Some(Role::Forward | Role::Backward | Role::Recomputed));
+        let by_batch = if !factor || elements % batch != 0 {
+            (0, 0)
+        } else if like_weights {
+            let either = own || merged || (!exact && dims.first().is_some_and(|d| d % batch == 0));
+            (0, u32::from(either))
+        } else if own || merged || (in_step && elements % tokens == 0) {
+            (1, 1)
+        } else {
+            (0, u32::from(in_step || facts.role.is_none()))
+        };
+        let (by_sequence, scores) = match self.sequence {
+            Some(sequence) => self.by_sequence(sequence, &dims, elements, tokens, like_weights, by_batch),
+            None => ((0, 0), false),
+        };
+        Scaling { batch: by_batch, sequence: by_sequence, scores }
+    }
+
+    fn by_sequence(
+        &self,
+        sequence: i64,
+        dims: &[i64],
+        elements: i64,
+        tokens: i64,
+        like_weights: bool,
+        by_batch: (u32, u32),
+    ) -> ((u32, u32), bool) {
+        let own = dims.iter().filter(|&&d| d == sequence).count();
+        let merged = dims.iter().filter(|&&d| d != sequence && d % tokens == 0).count();
+        let count = (own + merged).min(2) as u32;
+        // Whether a dimension of this size may be a feature dimension.
+        let ambiguous = self.program.weight_dims.contains(&sequence);
+        let powers = if like_weights {
+            (0, count.min(1))
+        } else if count == 0 {
+            (0, u32::from(dims.iter().any(|d| d % sequence == 0)))
+        } else if ambiguous && count > 1 {
+            (1, count)
+        } else if ambiguous && merged == 0 && by_batch == (0, 0) {
+            (0, count)
+        } else {
+            (count, count)
+        };
+        let squares = tokens.saturating_mul(sequence).max(1);
+        let heads = elements / squares;
+        let scores =
+            own >= 2 && !like_weights && elements % squares == 0 && heads >= if ambiguous { 2 } else { 1 };
+        (powers, scores)
+    }
+
+    /// Whether something outside the forward pass has a parameter's shape behind one more dimension: a gradient in parts, as a matrix
+    /// multiplication with a split sum makes it.
+    fn is_partial_gradient(&self, facts: &Facts, dims: &[i64]) -> bool {
+        let Some((first, rest)) = dims.split_first() else { return false };
+        facts.role != Some(Role::Forward)
+            && !rest.is_empty()
+            && Some(*first) != self.batch
+            && Some(*first) != self.sequence
+            && self.weights.contains(sorted(rest).as_slice())
+    }
+}

@@ -1,0 +1,89 @@
+//! A picture with fixes applied, and the need that comes of it.
+
+use super::picture::{Home, Picture, Piece, peak};
+use std::collections::HashMap;
+
+/// Which end of the interval a scene is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Least,
+    Most,
+}
+
+/// The memory of the step after fixes, for one end of the interval.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    pub side: Side,
+    pub moments: u32,
+    /// Those of the picture at their positions, and others after them; what is gone has no bytes.
+    pub pieces: Vec<Piece>,
+    pub parameters: u64,
+    pub outputs: u64,
+    pub constants: u64,
+    /// By which part of itself the temp can come out different, since XLA schedules a changed program anew.
+    pub slack: f64,
+    /// Which part the temp blocks lose to packing.
+    pub loss: f64,
+}
+
+/// The need of a step and what of it the call takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Need {
+    pub total: u64,
+    pub launch: u64,
+}
+
+impl Scene {
+    pub fn of(picture: &Picture, side: Side) -> Scene {
+        let lost = picture.temp.saturating_sub(picture.peak) as f64 / picture.peak.max(1) as f64;
+        Scene {
+            side,
+            moments: picture.moments,
+            pieces: picture.pieces.clone(),
+            parameters: picture.parameters,
+            outputs: picture.outputs,
+            constants: picture.constants,
+            slack: 0.0,
+            loss: lost.min(1.0),
+        }
+    }
+
+    /// Takes the buffers of outputs away: what lies in them as scratch moves into temp, and `fate` decides on the outputs
+    /// themselves.
+    pub fn evict(&mut self, outputs: &HashMap<i64, u64>, fate: impl Fn(&mut Piece)) {
+        for piece in &mut self.pieces {
+            if let Home::Output(allocation) = piece.home
+                && outputs.contains_key(&allocation)
+            {
+                piece.home = Home::Temp;
+                if piece.returned {
+                    piece.returned = false;
+                    fate(piece);
+                }
+            }
+        }
+        self.outputs = outputs.values().fold(self.outputs, |left, bytes| left.saturating_sub(*bytes));
+    }
+
+    /// The least: everything packed without loss, scratch and temp in the outputs' buffers wherever these aren't made yet. The
+    /// most: what is scratch now stays where it is, the rest is temp, and packing loses as much as now.
+    pub fn need(&self) -> Need {
+        let launch = match self.side {
+            Side::Least => {
+                let live = peak(self.moments, self.pieces.iter());
+                let temp = live.saturating_sub(self.outputs);
+                self.outputs.saturating_add(scaled(temp, 1.0 - self.slack))
+            }
+            Side::Most => {
+                let temp = peak(self.moments, self.pieces.iter().filter(|p| p.home == Home::Temp));
+                self.outputs.saturating_add(scaled(temp, (1.0 + self.loss) * (1.0 + self.slack)))
+            }
+        };
+        Need { total: self.parameters.saturating_add(self.constants).saturating_add(launch), launch }
+    }
+}
+
+/// Some bytes times a factor.
+pub(super) fn scaled(bytes: u64, factor: f64) -> u64 {
+    (bytes as f64 * factor.max(0.0)) as u64
+}

@@ -220,7 +220,7 @@ fn scans(flow: &Flow<'_>, plan: &Plan) -> Vec<Scan> {
         .loops
         .iter()
         .filter_map(|it| {
-            let rounds = i64::try_from(it.trip_count?).ok().filter(|&n| n > 1)?;
+            let rounds = i64::try_from(it.trip_count?.n).ok().filter(|&n| n > 1)?;
             let instruction = it.instruction.at() as u32;
             let (from, to) = flow.span(instruction);
             (to != NEVER).then_some(Scan { instruction, rounds, from, to })

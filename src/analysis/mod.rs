@@ -12,6 +12,7 @@ pub use session::{Options, Session};
 use crate::bytes::{ReadError, Source};
 use crate::capture::{Index, Stream, Unreadable};
 use crate::evidence::{Foreign, HEAD_BYTES, Kind, archive, sniff};
+use crate::run::{Recorder, Run};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -57,19 +58,7 @@ enum State {
 struct Capturing {
     index: Index,
     stream: Stream,
-    sink: Nothing,
-}
-
-/// Takes no events.
-#[derive(Debug)]
-struct Nothing;
-
-impl crate::capture::Sink for Nothing {
-    fn line(&mut self, _: crate::capture::LineAt<'_>) -> bool {
-        false
-    }
-    fn event(&mut self, _: &crate::capture::Event<'_>) {}
-    fn end_line(&mut self, _: bool) {}
+    recorder: Recorder,
 }
 
 impl<S: Source> Analysis<S> {
@@ -83,8 +72,9 @@ impl<S: Source> Analysis<S> {
             Kind::Foreign(what) => return Err(Refusal::Foreign(what)),
             Kind::Xspace => {
                 let index = Index::read(&source)?;
-                let stream = Stream::new(&index, |_, _| true);
-                State::Capture(Box::new(Capturing { index, stream, sink: Nothing }))
+                let stream = Stream::new(&index, Recorder::wants);
+                let recorder = Recorder::new(&index);
+                State::Capture(Box::new(Capturing { index, stream, recorder }))
             }
             kind => {
                 if source.len() > LARGEST_WHOLE {
@@ -112,7 +102,7 @@ impl<S: Source> Analysis<S> {
     /// follows it.
     pub fn feed(&mut self, offset: u64, bytes: &[u8]) -> usize {
         match &mut self.state {
-            State::Capture(c) => c.stream.feed(&c.index, offset, bytes, &mut c.sink),
+            State::Capture(c) => c.stream.feed(&c.index, offset, bytes, &mut c.recorder),
             State::Whole(..) => bytes.len(),
         }
     }
@@ -124,9 +114,10 @@ impl<S: Source> Analysis<S> {
     pub fn finish(self) -> Result<Session<S>, Refusal> {
         match self.state {
             State::Capture(mut c) => {
-                c.stream.finish(&mut c.sink);
-                let warnings = c.stream.take_warnings();
-                Ok(Session::of_capture(self.source, &self.name, c.index, warnings))
+                c.stream.finish(&mut c.recorder);
+                c.index.warnings.append(&mut c.stream.take_warnings());
+                let run = Run::build(c.recorder, &c.index, &self.source);
+                Ok(Session::of_capture(self.source, &self.name, c.index, run))
             }
             State::Whole(kind, bytes) => Session::of_whole(self.source, &self.name, kind, bytes),
         }

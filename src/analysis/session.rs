@@ -8,6 +8,7 @@ use crate::evidence::Kind;
 use crate::report::{
     self, Module, ModuleWhy, Omitted, PlanMoment, Platform, Report, SourceInfo, SourceKind, Tool,
 };
+use crate::run::Run;
 use crate::terms::Warning;
 use crate::units::Bytes;
 
@@ -34,15 +35,11 @@ pub struct Session<S> {
     platform: Platform,
     warnings: Vec<Warning>,
     modules: Modules,
+    run: Option<Run>,
 }
 
 impl<S: Source> Session<S> {
-    pub(super) fn of_capture(
-        source: S,
-        name: &str,
-        index: Index,
-        stream_warnings: Vec<Warning>,
-    ) -> Session<S> {
+    pub(super) fn of_capture(source: S, name: &str, index: Index, run: Run) -> Session<S> {
         let info = SourceInfo {
             file: name.to_owned(),
             size_bytes: Bytes(index.len),
@@ -55,9 +52,9 @@ impl<S: Source> Session<S> {
         warnings.extend(
             said.map(|e| Warning::new("profiler", format!("the profiler wrote into the capture: {e}"))),
         );
-        warnings.extend(stream_warnings);
+        warnings.extend(run.warnings.iter().cloned());
         let modules = Modules::of_capture(&source, &index, backend(&index), &mut warnings);
-        Session { source, info, platform, warnings, modules }
+        Session { source, info, platform, warnings, modules, run: Some(run) }
     }
 
     pub(super) fn of_whole(source: S, name: &str, kind: Kind, bytes: Vec<u8>) -> Result<Session<S>, Refusal> {
@@ -71,6 +68,7 @@ impl<S: Source> Session<S> {
                 platform,
                 warnings: Vec::new(),
                 modules: Modules::of_dump(bytes).map_err(|e| Refusal::Damaged(e.to_string()))?,
+                run: None,
             }),
             _ => Err(Refusal::Damaged("this kind of file has no report yet".into())),
         }

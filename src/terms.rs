@@ -145,6 +145,20 @@ pub enum Fits {
     Maybe,
 }
 
+impl Fits {
+    /// Whether a need of at least `least` and at most `most` fits into `room`.
+    #[must_use]
+    pub fn into_room(least: Bytes, most: Bytes, room: Bytes) -> Fits {
+        if most <= room {
+            Fits::Yes
+        } else if least > room {
+            Fits::No
+        } else {
+            Fits::Maybe
+        }
+    }
+}
+
 /// Something wrong with the file that did not stop the reading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {

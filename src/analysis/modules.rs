@@ -3,6 +3,8 @@
 use crate::bytes::Source;
 use crate::capture::modules::{modules, split_name};
 use crate::capture::{Index, ModuleRef};
+use crate::estimate::Estimator;
+use crate::findings;
 use crate::hlo::{Hlo, NotHlo};
 use crate::plan::{Plan, Summary};
 use crate::report::{self, Module, PlanMoment, PlanReport};
@@ -33,6 +35,10 @@ pub(super) struct Detail {
     pub name: String,
     pub hlo: Hlo,
     pub plan: Plan,
+    /// What the rules of the findings want of it.
+    pub facts: findings::Detail,
+    /// Says what fixes would save; `None` without a buffer assignment.
+    pub estimator: Option<Estimator>,
 }
 
 impl Modules {
@@ -71,22 +77,18 @@ impl Modules {
     pub(super) fn of_dump(bytes: Vec<u8>) -> Result<Modules, NotHlo> {
         let len = bytes.len() as u64;
         let hlo = Hlo::parse(bytes)?;
-        let plan = Plan::build(&hlo, None);
-        let name = plan.summary.name.clone();
+        let name = hlo.name().to_owned();
+        let detail = Detail::new(&name, hlo, None);
         let entry = Entry {
             name: ModuleRef {
                 name: name.clone(),
                 base_name: name.clone(),
-                program_id: hlo.id(),
+                program_id: detail.hlo.id(),
                 hlo: 0..len,
             },
-            summary: plan.summary.clone(),
+            summary: detail.plan.summary.clone(),
         };
-        Ok(Modules {
-            backend: None,
-            entries: vec![entry],
-            detail: Some((0, Box::new(Detail { name, hlo, plan }))),
-        })
+        Ok(Modules { backend: None, entries: vec![entry], detail: Some((0, Box::new(detail))) })
     }
 
     /// The module of this name, or the largest of those with this base name.
@@ -122,8 +124,8 @@ impl Modules {
         if self.detail.as_ref().is_none_or(|(at, _)| *at != i) {
             let entry = self.entries.get(i).ok_or("there is no such module")?;
             let hlo = read_hlo(source, &entry.name)?;
-            let plan = Plan::build(&hlo, self.backend);
-            self.detail = Some((i, Box::new(Detail { name: entry.name.name.clone(), hlo, plan })));
+            let detail = Detail::new(&entry.name.name, hlo, self.backend);
+            self.detail = Some((i, Box::new(detail)));
         }
         self.detail.as_ref().map(|(_, d)| &**d).ok_or_else(|| "there is no such module".into())
     }
@@ -140,6 +142,13 @@ fn read_hlo<S: Source>(source: &S, name: &ModuleRef) -> Result<Hlo, String> {
 }
 
 impl Detail {
+    fn new(name: &str, hlo: Hlo, backend: Option<Backend>) -> Detail {
+        let plan = Plan::build(&hlo, backend);
+        let facts = findings::Detail::of(&hlo, &plan);
+        let estimator = Estimator::new(&hlo, &plan);
+        Detail { name: name.to_owned(), hlo, plan, facts, estimator }
+    }
+
     /// For the report, whole.
     pub(super) fn report(&self) -> PlanReport {
         report::plan_report(&self.name, &self.hlo, &self.plan)

@@ -1,16 +1,19 @@
 //! A file that was read: makes its report, and answers the questions of views.
 
 use super::Refusal;
-use super::modules::Modules;
+use super::modules::{Detail, Modules};
 use crate::bytes::Source;
 use crate::capture::{Index, modules::backend};
+use crate::estimate;
 use crate::evidence::Kind;
+use crate::findings;
 use crate::report::{
-    self, Module, ModuleWhy, Omitted, PlanMoment, Platform, Report, SourceInfo, SourceKind, Tool,
+    self, Module, ModuleWhy, Omitted, PlanMoment, Platform, Report, SourceInfo, SourceKind, Tool, Verdict,
+    VerdictStatus, WhatIf,
 };
 use crate::run::Run;
-use crate::terms::Warning;
-use crate::units::Bytes;
+use crate::terms::{Fits, Warning};
+use crate::units::{Bytes, Evidence};
 
 /// What the user chooses.
 #[derive(Debug, Clone)]
@@ -92,41 +95,36 @@ impl<S: Source> Session<S> {
 
     /// The report.
     pub fn report(&mut self, options: &Options) -> Report {
-        let asked = options.module.as_deref().and_then(|name| self.modules.find(name));
-        let (chosen, why) = match asked {
-            Some(i) => (Some(i), Some(ModuleWhy::Asked)),
-            None => match self.modules.largest() {
-                Some(i) => (Some(i), Some(ModuleWhy::Largest)),
-                None => (None, None),
-            },
-        };
-        let mut omitted = Omitted::default();
+        let mut report = self.whole_report(options);
+        cut(&mut report, options.top);
+        report
+    }
+
+    /// The report with all rows of its lists.
+    fn whole_report(&mut self, options: &Options) -> Report {
+        let (chosen, why) = self.choose(options);
         let mut warnings = self.warnings.clone();
-        let plan = chosen.and_then(|i| match self.modules.detail(&self.source, i) {
-            Ok(detail) => {
-                let mut plan = detail.report();
-                report::cut_plan(&mut plan, options.top, &mut omitted);
-                Some(plan)
-            }
-            Err(sentence) => {
+        let detail = match chosen.map(|i| self.modules.detail(&self.source, i)) {
+            Some(Ok(detail)) => Some(detail),
+            Some(Err(sentence)) => {
                 warnings.push(Warning::new("module", sentence));
                 None
             }
-        });
+            None => None,
+        };
+        let plan = detail.map(Detail::report);
         let modules: Vec<Module> = self.modules.reports();
-        Report {
+        let mut report = Report {
             schema: "oomscope/1".into(),
             tool: Tool { name: "oomscope".into(), version: env!("CARGO_PKG_VERSION").into() },
             source: self.info.clone(),
             platform: self.platform.clone(),
             warnings,
-            verdict: report::Verdict {
-                status: report::VerdictStatus::CannotTell,
-                sentence: match chosen.and_then(|i| modules.get(i)) {
-                    Some(m) => format!("{} is the largest module of the file.", m.name),
-                    None => "The file holds no module.".into(),
-                },
-                evidence: crate::units::Evidence::Read,
+            // Made from all the rest, below.
+            verdict: Verdict {
+                status: VerdictStatus::CannotTell,
+                sentence: String::new(),
+                evidence: Evidence::Measured,
             },
             module: chosen.and_then(|i| modules.get(i)).map(|m| m.name.clone()),
             module_why: why,
@@ -139,8 +137,52 @@ impl<S: Source> Session<S> {
             between_executions: Vec::new(),
             findings: Vec::new(),
             limits: Vec::new(),
-            omitted,
+            omitted: Omitted::default(),
+        };
+        let detail = chosen.and_then(|i| self.modules.detail(&self.source, i).ok());
+        let facts = detail.map(|d| &d.facts);
+        let case = findings::Case::new(&report, facts, detail.and_then(|d| d.estimator.as_ref()));
+        let found = findings::findings(&case);
+        let verdict = findings::verdict(&case, &found);
+        let limits = findings::limits(&case, &[]);
+        report.findings = found;
+        report.verdict = verdict;
+        report.limits = limits;
+        report
+    }
+
+    /// The module to analyse, and why that.
+    fn choose(&self, options: &Options) -> (Option<usize>, Option<ModuleWhy>) {
+        if let Some(asked) = options.module.as_deref().and_then(|name| self.modules.find(name)) {
+            return (Some(asked), Some(ModuleWhy::Asked));
         }
+        let largest = self.modules.largest();
+        (largest, largest.map(|_| ModuleWhy::Largest))
+    }
+
+    /// The need of the module after several fixes together, by their ids.
+    ///
+    /// # Errors
+    /// Where there is no plan, or an id is none.
+    pub fn what_if(&mut self, fixes: &[String], options: &Options) -> Result<WhatIf, String> {
+        let kinds = estimate::parse_list(&fixes.join(",")).map_err(|e| e.to_string())?;
+        let report = self.whole_report(options);
+        let i = self.choose(options).0.ok_or("the file holds no module")?;
+        let detail = self.modules.detail(&self.source, i)?;
+        let estimator = detail.estimator.as_ref().ok_or("the module has no plan")?;
+        let case = findings::Case::new(&report, Some(&detail.facts), Some(estimator));
+        let (pool, card) = (case.capacity(), case.card);
+        let done = estimator.what_if(&kinds, &estimate::Context { pool, card, ..Default::default() });
+        let fits = |room: Option<Bytes>| room.map(|room| Fits::into_room(done.least, done.most, room));
+        Ok(WhatIf {
+            fixes: kinds.iter().map(ToString::to_string).collect(),
+            need_bytes: done.need,
+            need_after_least_bytes: done.least,
+            need_after_most_bytes: done.most,
+            fits_pool: fits(pool),
+            fits_card: fits(card),
+            how: done.how,
+        })
     }
 
     /// What is live at an event of a module's schedule.
@@ -148,8 +190,14 @@ impl<S: Source> Session<S> {
     /// # Errors
     /// Where there is no such module, or its plan has no schedule.
     pub fn plan_at(&mut self, event: u64, options: &Options) -> Result<PlanMoment, String> {
-        let module = options.module.as_deref().and_then(|name| self.modules.find(name));
-        let i = module.or_else(|| self.modules.largest()).ok_or("the file holds no module")?;
+        let i = self.choose(options).0.ok_or("the file holds no module")?;
         self.modules.detail(&self.source, i)?.moment(event)
+    }
+}
+
+/// Cuts the lists to `top` rows each and says what was left out. The findings have seen the whole lists.
+fn cut(report: &mut Report, top: usize) {
+    if let Some(plan) = &mut report.plan {
+        report::cut_plan(plan, top, &mut report.omitted);
     }
 }

@@ -133,7 +133,11 @@ fn shown<S: crate::bytes::Source>(
         return Err(session.unknown_module(module));
     }
     let report = session.report(&options);
-    let what_if = None;
+    let what_if = if args.what_if.is_empty() {
+        None
+    } else {
+        Some(session.what_if(&args.what_if, &options).map(|w| crate::report::what_if_text(&w))?)
+    };
     Ok(Shown { report, what_if })
 }
 

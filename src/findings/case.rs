@@ -207,7 +207,7 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn fits(&self, least: Bytes, most: Bytes) -> Option<Fits> {
         let room = self.limit()?.0.saturating_sub(self.other_live().unwrap_or_default());
-        Some(fits(least, most, room))
+        Some(Fits::into_room(least, most, room))
     }
 
     /// Whether the module failed or cannot run: then what makes it large matters more.
@@ -220,18 +220,6 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn on_gpu(&self) -> bool {
         self.report.platform.backend == Some(Backend::Gpu)
-    }
-}
-
-/// Whether an interval of needs fits into some room.
-#[must_use]
-pub fn fits(least: Bytes, most: Bytes, room: Bytes) -> Fits {
-    if most <= room {
-        Fits::Yes
-    } else if least > room {
-        Fits::No
-    } else {
-        Fits::Maybe
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fixes that more than one finding offers. One that cannot apply is `None`.
 
-use super::case::{Case, fits};
+use super::case::Case;
 use super::detail::squeezed;
 use super::{peak, words};
 use crate::estimate::{Context, FixKind};
@@ -52,7 +52,7 @@ pub(super) fn freeing(
         let after = in_use.saturating_sub(freed) + space.launch_need_bytes;
         fix.need_after_least_bytes = Some(after);
         fix.need_after_most_bytes = Some(after);
-        fix.fits_after = case.capacity().map(|capacity| fits(after, after, capacity));
+        fix.fits_after = case.capacity().map(|capacity| Fits::into_room(after, after, capacity));
     }
     fix
 }

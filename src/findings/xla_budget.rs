@@ -1,11 +1,12 @@
 //! `xla-budget`: XLA planned for the card, and the pool has less.
 
 use super::budget;
-use super::case::{Case, fits};
+use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::name;
 use crate::report::{Finding, Severity};
+use crate::terms::Fits;
 use crate::units::{Bytes, Evidence};
 
 /// Below this XLA would have to work with a fraction of what it wants; it fails to, and compiles for a long time.
@@ -55,7 +56,8 @@ fn smaller_budget(case: &Case, factor: u64, free: Bytes) -> Option<crate::report
     let least = space.need_bytes.saturating_sub(space.temp_bytes) + free;
     fix.need_after_least_bytes = Some(least.min(space.need_bytes));
     fix.need_after_most_bytes = Some(space.need_bytes);
-    fix.fits_after = case.capacity().map(|c| fits(least.min(space.need_bytes), space.need_bytes, c));
+    fix.fits_after =
+        case.capacity().map(|c| Fits::into_room(least.min(space.need_bytes), space.need_bytes, c));
     fix.code = Some(format!("XLA_FLAGS=--xla_gpu_memory_limit_slop_factor={factor}"));
     Some(fix)
 }

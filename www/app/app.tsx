@@ -1,0 +1,171 @@
+/** The frame around the views: header, navigation, drops and pastes from anywhere. */
+
+import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
+import type { Report } from '../generated/report';
+import { findingsAt } from './lib/evidence';
+import type { View } from './lib/route';
+import { cut, plain } from './lib/text';
+import type { Model } from './model';
+import { Prose, TagDescriptions } from './ui/basic';
+import { Mark } from './ui/choosers';
+import { ExactContext, ModelContext, useModel } from './ui/context';
+import { DropTarget } from './ui/drop';
+import { Tip } from './ui/tip';
+import { CaptureView } from './views/CaptureInfo';
+import { CompareView } from './views/Compare';
+import { EmptyView } from './views/Empty';
+import { FilesView } from './views/Files';
+import { FindingsView } from './views/Findings';
+import { Footer } from './views/Footer';
+import { CaptureBar, PageTools } from './views/Header';
+import { PlanView } from './views/Plan';
+import { ErrorView, ReadingView } from './views/Reading';
+import { RunView } from './views/Run';
+import { SummaryView } from './views/Summary';
+import { WhatIfView } from './views/WhatIf';
+
+export function App({ model }: { model: Model }) {
+  const [, render] = useReducer((n: number) => n + 1, 0);
+  // Before the first frame, so that nothing said in between is missed.
+  useLayoutEffect(() => model.subscribe(() => render(undefined)), [model]);
+  const { phase, settings, report } = model;
+  const main = useRef<HTMLElement>(null);
+
+  const spot = `${phase} ${settings.view} ${settings.file} ${settings.module}`;
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    if (settings.focus === null) scrollTo(0, 0);
+    // Whoever goes by keyboard starts at the top of the new view.
+    if (
+      settings.focus === null &&
+      !(document.activeElement instanceof HTMLElement && document.activeElement.closest('header, nav'))
+    )
+      main.current?.focus({ preventScroll: true });
+  }, [spot]);
+  useEffect(() => {
+    document.title = phase === 'done' && report !== null ? `${plain(report.source.file, 60)} · oomscope` : 'oomscope';
+  });
+
+  return (
+    <ModelContext.Provider value={model}>
+      <ExactContext.Provider value={model.exact}>
+        <button type="button" class="skip" onClick={() => main.current?.focus()}>
+          Skip to the content
+        </button>
+        <header class="top">
+          <a class="brand" href={model.link({ view: 'summary', focus: null })}>
+            <Mark />
+            <span>oomscope</span>
+          </a>
+          {phase === 'done' && report !== null && <CaptureBar report={report} />}
+          <PageTools />
+        </header>
+        {phase === 'done' && report !== null && <Navigation report={report} />}
+        <main id="content" ref={main} tabIndex={-1}>
+          {phase === 'empty' && <EmptyView />}
+          {phase === 'reading' && <ReadingView />}
+          {phase === 'error' && <ErrorView />}
+          {phase === 'done' && report !== null && <Content report={report} />}
+        </main>
+        <Footer />
+        <p class="offscreen" role="status" aria-live="polite" key="live">
+          {plain(cut(model.notice.text, 400))}
+        </p>
+        <DropTarget />
+        <TagDescriptions />
+        <p id="chart-keys" hidden>
+          Arrow keys move the moment, with Shift they move the window. Plus and minus zoom, 0 shows everything, P goes
+          to the peak, Home and End to the ends.
+        </p>
+        <Tip />
+      </ExactContext.Provider>
+    </ModelContext.Provider>
+  );
+}
+
+function Content({ report }: { report: Report }) {
+  const model = useModel();
+  const { view, focus } = model.settings;
+  const reasons = view === 'findings' || view === 'summary' ? [] : findingsAt(focus, report);
+  return (
+    <div class={model.loading === null ? 'view' : 'view stale'} aria-busy={model.loading !== null}>
+      {model.trouble !== null && (
+        <p class="note trouble">
+          <Prose text={model.trouble} />
+        </p>
+      )}
+      {reasons.map((f) => (
+        <p class="note" key={f.id}>
+          Evidence of{' '}
+          <a href={model.link({ view: 'findings', focus: null })}>
+            <Prose text={f.title} />
+          </a>
+        </p>
+      ))}
+      <TheView view={view} report={report} />
+    </div>
+  );
+}
+
+function TheView({ view, report }: { view: View; report: Report }) {
+  const capture = useModel().current?.capture ?? null;
+  switch (view) {
+    case 'findings':
+      return <FindingsView report={report} />;
+    case 'plan':
+      return capture === null ? null : <PlanView report={report} capture={capture} />;
+    case 'run':
+      return capture === null ? null : <RunView report={report} capture={capture} />;
+    case 'whatif':
+      return capture === null ? null : <WhatIfView report={report} capture={capture} />;
+    case 'capture':
+      return <CaptureView report={report} />;
+    case 'files':
+      return <FilesView />;
+    case 'compare':
+      return <CompareView report={report} />;
+    default:
+      return <SummaryView report={report} />;
+  }
+}
+
+function Navigation({ report }: { report: Report }) {
+  const model = useModel();
+  const several = model.items.length > 1;
+  const grave = report.findings.filter((f) => f.severity === 'error' || f.severity === 'warning').length;
+  const views: [View, string, string | null][] = [
+    ['summary', 'Summary', null],
+    ['findings', 'Findings', report.findings.length > 0 ? String(grave || report.findings.length) : null],
+  ];
+  if (report.findings.some((f) => f.fixes.length > 0)) views.push(['whatif', 'What if', null]);
+  if (report.plan !== null) views.push(['plan', 'Plan', null]);
+  if (report.allocators.length > 0 || report.executions.length > 0) views.push(['run', 'Run', null]);
+  views.push(['capture', 'Capture', report.warnings.length > 0 ? String(report.warnings.length) : null]);
+  if (several) views.push(['files', 'Files', String(model.items.length)]);
+  if (model.captures.length > 1) views.push(['compare', 'Compare', null]);
+  return (
+    <nav class="views" aria-label="Views">
+      <ul>
+        {views.map(([view, label, n]) => (
+          <li key={view}>
+            <a
+              href={model.link({ view, focus: null })}
+              aria-current={model.settings.view === view ? 'page' : undefined}
+            >
+              {label}
+              {n !== null && <span class="badge">{n}</span>}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <label class="switch">
+        <input type="checkbox" checked={model.exact} onChange={(e) => model.showExact(e.currentTarget.checked)} /> exact
+        bytes
+      </label>
+    </nav>
+  );
+}

@@ -1,0 +1,335 @@
+/** Paints a chart of bytes. All positions are CSS pixels; the context is scaled to the device's. */
+
+import { at, type Range, type Scale } from '../lib/scale';
+import { color } from '../lib/theme';
+import { byteStep, tickSize, ticksBetween } from '../lib/units';
+import { columns, type Lane, type Level, type Series, type SpanKind } from './data';
+
+/** Where things lie. */
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+  /** Height of one lane of spans. */
+  readonly lane: number;
+}
+
+export interface Picture {
+  readonly series: Series;
+  readonly window: Range;
+  readonly top: number;
+  readonly levels: readonly Level[];
+  readonly lanes: readonly Lane[];
+  readonly xTick: (x: number, step: number) => string;
+  readonly xStep: (span: number, ticks: number) => number;
+}
+
+export const LANE_COLOR: Readonly<Record<SpanKind, string>> = {
+  ran: '--c-ran',
+  unknown: '--c-unknown',
+  failed: '--error',
+  rescued: '--warning',
+};
+
+export function frame(width: number, height: number, lanes: number): Frame {
+  const narrow = width < 520;
+  const lane = 14;
+  return { width, height, left: narrow ? 56 : 76, right: 10, top: 8 + lanes * (lane + 4), bottom: 24, lane };
+}
+
+export const xScale = (f: Frame, window: Range): Scale => ({ ...window, start: f.left, end: f.width - f.right });
+export const yScale = (f: Frame, top: number): Scale => ({ from: 0, to: top, start: f.height - f.bottom, end: f.top });
+
+/** Light stripes over a colour. */
+function stripes(ctx: CanvasRenderingContext2D): CanvasPattern | null {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = 8;
+  const t = tile.getContext('2d');
+  if (t === null) return null;
+  t.strokeStyle = color('--stripe');
+  t.lineWidth = 2;
+  t.beginPath();
+  for (const d of [-8, 0, 8]) {
+    t.moveTo(d - 1, 9);
+    t.lineTo(d + 9, -1);
+  }
+  t.stroke();
+  return ctx.createPattern(tile, 'repeat');
+}
+
+export function paint(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, density: number): void {
+  ctx.setTransform(density, 0, 0, density, 0, 0);
+  ctx.clearRect(0, 0, f.width, f.height);
+  const x = xScale(f, p.window);
+  const y = yScale(f, p.top);
+  ctx.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+  graticule(ctx, f, p, x, y);
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(f.left, 0, f.width - f.left - f.right, f.height - f.bottom);
+  ctx.clip();
+  stack(ctx, f, p, y, density);
+  lanes(ctx, f, p.lanes, x);
+  ctx.restore();
+  levels(ctx, f, p, y);
+}
+
+/** The grid of the instrument: fine lines at round values, their labels outside. */
+function graticule(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale, y: Scale): void {
+  ctx.strokeStyle = color('--graticule');
+  ctx.fillStyle = color('--ink-soft');
+  ctx.lineWidth = 1;
+  ctx.textBaseline = 'middle';
+  ctx.textAlign = 'right';
+  ctx.beginPath();
+  const step = byteStep(p.top, Math.max(2, Math.floor((f.height - f.top - f.bottom) / 44)));
+  for (const v of ticksBetween(0, p.top, step)) {
+    const py = Math.round(at(y, v)) + 0.5;
+    ctx.moveTo(f.left, py);
+    ctx.lineTo(f.width - f.right, py);
+    ctx.fillText(tickSize(v, step), f.left - 7, py);
+  }
+  ctx.textBaseline = 'top';
+  const span = p.window.to - p.window.from;
+  const xStep = p.xStep(span, Math.max(2, Math.floor((f.width - f.left - f.right) / 110)));
+  for (const v of ticksBetween(p.window.from, p.window.to, xStep)) {
+    const px = Math.round(at(x, v)) + 0.5;
+    ctx.moveTo(px, f.top);
+    ctx.lineTo(px, f.height - f.bottom + 4);
+    const label = p.xTick(v, xStep);
+    const half = ctx.measureText(label).width / 2;
+    ctx.textAlign = 'center';
+    ctx.fillText(label, Math.min(px, f.width - half - 1), f.height - f.bottom + 7);
+  }
+  ctx.stroke();
+}
+
+/** The bands. Where a pixel holds many moments, the most is pale and the least full: both can be read. */
+function stack(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale, density: number): void {
+  const wide = Math.max(1, Math.round((f.width - f.left - f.right) * density));
+  const { most, least, dense } = columns(p.series, p.window, wide);
+  const pattern = p.series.bands.some((b) => b.striped) ? stripes(ctx) : null;
+  if (dense) {
+    ctx.globalAlpha = 0.45;
+    layers(ctx, f, p, y, most, density, pattern);
+    ctx.globalAlpha = 1;
+  }
+  layers(ctx, f, p, y, dense ? least : most, density, pattern);
+}
+
+function layers(
+  ctx: CanvasRenderingContext2D,
+  f: Frame,
+  p: Picture,
+  y: Scale,
+  sample: Int32Array,
+  density: number,
+  pattern: CanvasPattern | null,
+): void {
+  const below = new Float64Array(sample.length);
+  const above = new Float64Array(sample.length);
+  for (const band of p.series.bands) {
+    let any = false;
+    for (let c = 0; c < sample.length; c++) {
+      const i = sample[c] as number;
+      const v = i < 0 ? 0 : (band.values[i] ?? 0);
+      if (v > 0) any = true;
+      above[c] = (below[c] as number) + v;
+    }
+    if (any) {
+      ctx.beginPath();
+      edge(ctx, f, y, above, density, true);
+      edge(ctx, f, y, below, density, false);
+      ctx.closePath();
+      ctx.fillStyle = color(band.color);
+      ctx.fill();
+      if (band.tint > 0) {
+        const alpha = ctx.globalAlpha;
+        ctx.globalAlpha = alpha * band.tint;
+        ctx.fillStyle = color('--panel');
+        ctx.fill();
+        ctx.globalAlpha = alpha;
+      }
+      if (band.striped && pattern !== null) {
+        ctx.fillStyle = pattern;
+        ctx.fill();
+      }
+      // A hair of the ground between neighbours, so that they part without colour.
+      ctx.beginPath();
+      edge(ctx, f, y, above, density, true);
+      ctx.strokeStyle = color('--panel');
+      ctx.lineWidth = 0.75;
+      ctx.stroke();
+    }
+    below.set(above);
+  }
+}
+
+/** A stepped edge, from left to right or back. Equal neighbours share one line. */
+function edge(
+  ctx: CanvasRenderingContext2D,
+  f: Frame,
+  y: Scale,
+  values: Float64Array,
+  density: number,
+  forth: boolean,
+): void {
+  const n = values.length;
+  const px = (c: number) => f.left + c / density;
+  if (forth) {
+    ctx.moveTo(px(0), at(y, values[0] ?? 0));
+    for (let c = 1; c <= n; c++) {
+      if (c < n && values[c] === values[c - 1]) continue;
+      ctx.lineTo(px(c), at(y, values[c - 1] as number));
+      if (c < n) ctx.lineTo(px(c), at(y, values[c] as number));
+    }
+  } else {
+    ctx.lineTo(px(n), at(y, values[n - 1] ?? 0));
+    for (let c = n - 1; c >= 0; c--) {
+      if (c > 0 && values[c] === values[c - 1]) continue;
+      ctx.lineTo(px(c), at(y, values[c] as number));
+      if (c > 0) ctx.lineTo(px(c), at(y, values[c - 1] as number));
+    }
+  }
+}
+
+function lanes(ctx: CanvasRenderingContext2D, f: Frame, all: readonly Lane[], x: Scale): void {
+  for (const [n, lane] of all.entries()) {
+    const top = 4 + n * (f.lane + 4);
+    ctx.fillStyle = color('--lane');
+    ctx.fillRect(f.left, top, f.width - f.left - f.right, f.lane);
+    // What failed is drawn over what ran.
+    for (const kind of ['ran', 'unknown', 'rescued', 'failed'] as const) {
+      ctx.fillStyle = color(LANE_COLOR[kind]);
+      let drawn = Number.NEGATIVE_INFINITY;
+      for (const s of lane.spans) {
+        if (s.kind !== kind || s.to < x.from || s.from > x.to) continue;
+        const a = Math.max(f.left, at(x, s.from));
+        const b = Math.min(f.width - f.right, Math.max(a + (kind === 'ran' ? 1 : 3), at(x, s.to)));
+        // Thousands on one pixel look like one.
+        if (b <= drawn) continue;
+        ctx.fillRect(Math.max(a, drawn + 0.5), top + 2, Math.max(0.5, b - Math.max(a, drawn + 0.5)), f.lane - 4);
+        drawn = b;
+      }
+    }
+  }
+}
+
+/** Capacity and card. One above the frame is named at its top edge. */
+function levels(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale): void {
+  ctx.textBaseline = 'bottom';
+  ctx.textAlign = 'right';
+  ctx.lineWidth = 1.5;
+  for (const level of p.levels) {
+    if (level.bytes > p.top) continue;
+    const py = Math.round(at(y, level.bytes)) + 0.5;
+    ctx.strokeStyle = color('--ink');
+    ctx.setLineDash(level.kind === 'card' ? [2, 4] : []);
+    ctx.beginPath();
+    ctx.moveTo(f.left, py);
+    ctx.lineTo(f.width - f.right, py);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    const width = ctx.measureText(level.label).width + 8;
+    ctx.fillStyle = color('--panel');
+    ctx.fillRect(f.width - f.right - width - 4, py - 16, width + 4, 14);
+    ctx.fillStyle = color('--ink');
+    ctx.fillText(level.label, f.width - f.right - 4, py - 3);
+  }
+}
+
+/** The chosen moment, the peak and the pointer, on a layer of their own. */
+export function paintOver(
+  ctx: CanvasRenderingContext2D,
+  f: Frame,
+  density: number,
+  p: Picture,
+  over: { readonly selected: number; readonly hover: number | null; readonly drag: Range | null },
+): void {
+  ctx.setTransform(density, 0, 0, density, 0, 0);
+  ctx.clearRect(0, 0, f.width, f.height);
+  const x = xScale(f, p.window);
+  const y = yScale(f, p.top);
+  const inside = (v: number) => v >= p.window.from && v <= p.window.to;
+  const vertical = (v: number, style: string, width: number, dash: number[]) => {
+    const px = Math.round(at(x, v)) + 0.5;
+    ctx.strokeStyle = style;
+    ctx.lineWidth = width;
+    ctx.setLineDash(dash);
+    ctx.beginPath();
+    ctx.moveTo(px, 4);
+    ctx.lineTo(px, f.height - f.bottom);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    return px;
+  };
+  if (over.drag !== null) {
+    const a = at(x, over.drag.from);
+    const b = at(x, over.drag.to);
+    ctx.fillStyle = color('--selection');
+    ctx.fillRect(Math.min(a, b), f.top, Math.abs(b - a), f.height - f.top - f.bottom);
+  }
+  if (over.hover !== null && inside(over.hover)) vertical(over.hover, color('--ink-soft'), 1, [3, 3]);
+  const peak = p.series.xs[p.series.peak];
+  if (peak !== undefined && inside(peak)) {
+    const px = at(x, peak);
+    const py = at(y, p.series.totals[p.series.peak] as number);
+    ctx.fillStyle = color('--ink');
+    ctx.beginPath();
+    ctx.moveTo(px, py - 2);
+    ctx.lineTo(px - 5, py - 10);
+    ctx.lineTo(px + 5, py - 10);
+    ctx.closePath();
+    ctx.fill();
+  }
+  if (inside(over.selected)) {
+    const px = vertical(over.selected, color('--focus'), 2, []);
+    ctx.fillStyle = color('--focus');
+    ctx.beginPath();
+    ctx.moveTo(px, f.height - f.bottom - 1);
+    ctx.lineTo(px - 5, f.height - f.bottom + 6);
+    ctx.lineTo(px + 5, f.height - f.bottom + 6);
+    ctx.closePath();
+    ctx.fill();
+  }
+}
+
+/** The whole of the series in a strip, with the window that is shown. */
+export function paintOverview(
+  ctx: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  density: number,
+  s: Series,
+  window: Range,
+): void {
+  ctx.setTransform(density, 0, 0, density, 0, 0);
+  ctx.clearRect(0, 0, width, height);
+  const x: Scale = { ...s.whole, start: 0, end: width };
+  const top = (s.totals[s.peak] ?? 0) * 1.05 || 1;
+  const y: Scale = { from: 0, to: top, start: height, end: 2 };
+  const wide = Math.max(1, Math.round(width * density));
+  const { most } = columns(s, s.whole, wide);
+  ctx.fillStyle = color('--ink-faint');
+  ctx.beginPath();
+  ctx.moveTo(0, height);
+  for (let c = 0; c < wide; c++) {
+    const i = most[c] as number;
+    const v = at(y, i < 0 ? 0 : (s.totals[i] as number));
+    ctx.lineTo(c / density, v);
+    ctx.lineTo((c + 1) / density, v);
+  }
+  ctx.lineTo(width, height);
+  ctx.fill();
+  const a = at(x, window.from);
+  const b = Math.max(a + 4, at(x, window.to));
+  ctx.fillStyle = color('--shade');
+  ctx.fillRect(0, 0, a, height);
+  ctx.fillRect(b, 0, width - b, height);
+  ctx.strokeStyle = color('--focus');
+  ctx.lineWidth = 2;
+  ctx.strokeRect(a + 1, 1, Math.max(2, b - a - 2), height - 2);
+}

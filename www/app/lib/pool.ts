@@ -1,0 +1,138 @@
+/**
+ * The pool at the last start of the analysed module: what the plan needs, what else is live, and what is left.
+ */
+
+import type { Allocator, Evidence, Execution, Module, Report, Role, Space } from '../../generated/report';
+import { POOL, ROLE, ROLES, type Swatch } from './palette';
+
+/** A stretch of the bar. */
+export interface Segment {
+  readonly id: string;
+  readonly swatch: Swatch;
+  readonly label: string;
+  readonly bytes: number;
+  readonly evidence: Evidence;
+  /** For temp: its bytes by role, as shares of the heap peak. */
+  readonly roles: readonly { role: Role; swatch: Swatch; bytes: number }[];
+}
+
+/** The bar: its stretches from left to right and the lines they are measured against. */
+export interface Pool {
+  readonly module: Module;
+  readonly allocator: Allocator | null;
+  readonly execution: Execution | null;
+  readonly segments: readonly Segment[];
+  /** What the plan needs by itself. */
+  readonly needBytes: number;
+  /** The need with what else is live. */
+  readonly totalBytes: number;
+  readonly otherBytes: number | null;
+  readonly capacityBytes: number | null;
+  readonly cardBytes: number | null;
+  /** Capacity − total: left over where positive, short where negative; null where the capacity is unknown. */
+  readonly leftBytes: number | null;
+}
+
+/** The totals of the device's own memory. */
+export function deviceSpace(module: Module): Space | null {
+  return module.spaces.find((s) => s.space === 0) ?? null;
+}
+
+/** The module that a report is about. */
+export function analysed(report: Report): Module | null {
+  return report.modules.find((m) => m.name === report.module) ?? null;
+}
+
+/** The last execution of the analysed module; a failed one before all others, since that is what is asked about. */
+export function lastExecution(report: Report): Execution | null {
+  const mine = report.executions.filter(
+    (e) => e.module !== null && (e.module === report.module || e.module === analysed(report)?.base_name),
+  );
+  return mine.filter((e) => e.outcome === 'failed').at(-1) ?? mine.at(-1) ?? null;
+}
+
+/** The device allocator that an execution took its memory from; without one, that of the fullest device. */
+export function allocatorOf(report: Report, execution: Execution | null): Allocator | null {
+  const devices = report.allocators.filter((a) => a.kind === 'device');
+  return (
+    devices.find(
+      (a) =>
+        execution !== null &&
+        (a.name === execution.allocator || (execution.allocator === null && a.device === execution.device)),
+    ) ??
+    devices.reduce<Allocator | null>(
+      (most, a) => (most === null || (a.peak_bytes ?? 0) > (most.peak_bytes ?? 0) ? a : most),
+      null,
+    )
+  );
+}
+
+/** The memory of the card that an allocator belongs to. */
+export function cardOf(report: Report, allocator: Allocator | null): number | null {
+  const { devices } = report.platform;
+  return (allocator === null ? devices[0] : devices.find((d) => d.ordinal === allocator.device))?.memory_bytes ?? null;
+}
+
+/** The pool of a report; null where it has no plan. */
+export function poolOf(report: Report): Pool | null {
+  const module = analysed(report);
+  const space = module === null ? null : deviceSpace(module);
+  if (module === null || space === null) return null;
+
+  const execution = lastExecution(report);
+  const allocator = allocatorOf(report, execution);
+  const capacityBytes = allocator?.capacity_bytes ?? null;
+  const own = space.parameters_bytes + space.constants_bytes;
+  // Parameters are in use when an execution starts; what is in use beyond them is somebody else's.
+  const started = execution?.in_use_start_bytes ?? null;
+  const otherBytes = started === null ? null : Math.max(0, started - own);
+
+  const roles = space.temp_bytes > 0 ? (report.plan?.peak?.roles ?? []) : [];
+  const segment = (
+    id: string,
+    swatch: Swatch,
+    bytes: number,
+    evidence: Evidence = 'read',
+    label = swatch.label,
+  ): Segment => ({
+    id,
+    swatch,
+    label,
+    bytes,
+    evidence,
+    roles:
+      id === 'temp'
+        ? ROLES.flatMap((role) => {
+            const share = roles.find((r) => r.role === role)?.share ?? 0;
+            return share > 0 ? [{ role, swatch: ROLE[role], bytes: share * bytes }] : [];
+          })
+        : [],
+  });
+  const segments = [
+    segment('donated', POOL.donated, space.donated_bytes, 'read', 'parameters, donated'),
+    segment(
+      'parameters',
+      POOL.parameters,
+      Math.max(0, space.parameters_bytes - space.donated_bytes),
+      'read',
+      space.donated_bytes > 0 ? 'parameters, not donated' : 'parameters',
+    ),
+    segment('constants', POOL.constants, space.constants_bytes, 'read', 'constants'),
+    segment('live', POOL.live, otherBytes ?? 0, 'inferred'),
+    segment('outputs', POOL.outputs, space.outputs_bytes, 'read', 'outputs'),
+    segment('temp', POOL.temp, space.temp_bytes),
+  ].filter((s) => s.bytes > 0);
+  const totalBytes = segments.reduce((n, s) => n + s.bytes, 0);
+  return {
+    module,
+    allocator,
+    execution,
+    segments,
+    needBytes: space.need_bytes,
+    totalBytes,
+    otherBytes,
+    capacityBytes,
+    cardBytes: cardOf(report, allocator),
+    leftBytes: capacityBytes === null ? null : capacityBytes - totalBytes,
+  };
+}

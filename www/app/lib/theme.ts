@@ -1,0 +1,65 @@
+/** Light or dark: the system's choice unless the reader made one, and the colours of it for what is drawn on canvas. */
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const KEY = 'oomscope-theme';
+
+/** The reader's choice; `system` where there is none or nothing may be stored. */
+export function theme(): Theme {
+  try {
+    const kept = localStorage.getItem(KEY);
+    return kept === 'light' || kept === 'dark' ? kept : 'system';
+  } catch {
+    return 'system';
+  }
+}
+
+export function setTheme(to: Theme): void {
+  if (to === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = to;
+  try {
+    if (to === 'system') localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, to);
+  } catch {
+    // A page from the disk may have no storage: the choice lasts as long as the page.
+  }
+  repaint();
+}
+
+const painters = new Set<() => void>();
+const resolved = new Map<string, string>();
+
+function repaint(): void {
+  resolved.clear();
+  for (const paint of painters) paint();
+}
+
+/** Calls `paint` whenever the colours change; returns how to stop that. */
+export function onRepaint(paint: () => void): () => void {
+  if (painters.size === 0) {
+    for (const query of [
+      '(prefers-color-scheme: dark)',
+      '(prefers-contrast: more)',
+      '(forced-colors: active)',
+      'print',
+    ])
+      matchMedia(query).onchange = repaint;
+  }
+  painters.add(paint);
+  return () => painters.delete(paint);
+}
+
+/** A custom property as a colour that a canvas takes. */
+export function color(property: string): string {
+  let value = resolved.get(property);
+  if (value === undefined) {
+    // Only a property that is used is resolved by the browser (`light-dark()` stays as it is in a custom one).
+    const probe = document.createElement('i');
+    probe.style.color = `var(${property})`;
+    document.body.append(probe);
+    value = getComputedStyle(probe).color;
+    probe.remove();
+    resolved.set(property, value);
+  }
+  return value;
+}

@@ -1,0 +1,231 @@
+/** Two reports, before and after: every number with its difference, findings gone and new, buffers at the peak. */
+
+import { useMemo } from 'preact/hooks';
+import type { Report } from '../../generated/report';
+import { type BufferChange, bufferChanges, findingChanges, numbers } from '../lib/compare';
+import { KIND, ROLE } from '../lib/palette';
+import { poolOf } from '../lib/pool';
+import { cut, plain } from '../lib/text';
+import { count, plural, signedCount, signedSize } from '../lib/units';
+import { Difference, Keyed, Name, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
+import { useModel } from '../ui/context';
+import { Scroll } from '../ui/scroll';
+import { type Column, DataTable } from '../ui/table';
+import { Shape } from './Buffers';
+import { GaugeAxis, GaugeLines, gaugeOf, PoolBar } from './Gauge';
+import { swatchOf } from './Treemap';
+
+export function CompareView({ report: after }: { report: Report }) {
+  const model = useModel();
+  const { captures, settings } = model;
+  const position = Math.min(settings.file, captures.length - 1);
+  const fallback = position === 0 ? 1 : 0;
+  const beforeAt = settings.before !== null && settings.before < captures.length ? settings.before : fallback;
+  const before = captures[beforeAt]?.capture?.report;
+  if (before === undefined) return <p class="none">A comparison takes two captures: add another one.</p>;
+  const chooser = (label: string, value: number, set: (n: number) => void) => (
+    <label>
+      <span class="soft">{label} </span>
+      <select value={String(value)} onChange={(e) => set(Number(e.currentTarget.value))}>
+        {captures.map((c, i) => (
+          <option key={c.id} value={String(i)}>
+            {plain(cut(c.path || c.name, 60))}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <section aria-labelledby="compare-title" class="stack">
+      <div class="view-head">
+        <h2 id="compare-title">Before and after</h2>
+        {chooser('before', beforeAt, (n) => model.go({ before: n }))}
+        {chooser('after', position, (n) => model.go({ file: n, before: beforeAt, module: null }))}
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => model.go({ file: beforeAt, before: position, module: null })}
+        >
+          Swap
+        </button>
+      </div>
+      <Comparison before={before} after={after} />
+    </section>
+  );
+}
+
+const CHANGE = { gone: 'gone', new: 'new', still: 'still there' } as const;
+
+const bufferColumns: readonly Column<BufferChange>[] = [
+  {
+    id: 'difference',
+    head: 'Difference',
+    numeric: true,
+    sort: (b) => Math.abs(b.afterBytes - b.beforeBytes),
+    cell: (b) => <Difference bytes={b.afterBytes - b.beforeBytes} />,
+  },
+  {
+    id: 'before',
+    head: 'Before',
+    numeric: true,
+    sort: (b) => b.beforeBytes,
+    cell: (b) => <Side bytes={b.beforeBytes} n={b.beforeCount} />,
+  },
+  {
+    id: 'after',
+    head: 'After',
+    numeric: true,
+    sort: (b) => b.afterBytes,
+    cell: (b) => <Side bytes={b.afterBytes} n={b.afterCount} />,
+  },
+  { id: 'shape', head: 'Shape', sort: (b) => b.sample.shape, cell: (b) => <Shape text={b.sample.shape} /> },
+  {
+    id: 'role',
+    head: 'Role',
+    minor: true,
+    sort: (b) => (b.sample.kind === 'temp' ? b.sample.role : b.sample.kind),
+    cell: (b) => (
+      <Keyed of={swatchOf(b.sample)}>
+        {b.sample.kind === 'temp' ? ROLE[b.sample.role].label : KIND[b.sample.kind].label}
+      </Keyed>
+    ),
+  },
+  { id: 'name', head: 'Name', sort: (b) => b.name, cell: (b) => <Name text={b.name} most={64} /> },
+];
+
+function Side({ bytes, n }: { bytes: number; n: number }) {
+  if (n === 0) return <span class="soft">none</span>;
+  return (
+    <>
+      <Size bytes={bytes} /> <span class="soft">×{count(n)}</span>
+    </>
+  );
+}
+
+function Comparison({ before, after }: { before: Report; after: Report }) {
+  const a = poolOf(before);
+  const b = poolOf(after);
+  const gauge = gaugeOf(b ?? a, [a?.totalBytes ?? 0, a?.capacityBytes ?? 0]);
+  const pairs = useMemo(() => numbers(before, after), [before, after]);
+  const findings = useMemo(() => findingChanges(before, after), [before, after]);
+  const buffers = useMemo(() => bufferChanges(before, after), [before, after]);
+  const need = pairs[0];
+  const same = buffers.filter((x) => x.beforeBytes === x.afterBytes).length;
+  return (
+    <>
+      <div class="on-scale">
+        <GaugeLines gauge={gauge} />
+        <div class="row">
+          <div>
+            {need !== undefined && need.before !== null && need.after !== null && (
+              <p class="big">
+                {need.after === need.before
+                  ? 'The plan needs the same'
+                  : `The plan needs ${signedSize(need.after - need.before)}`}
+              </p>
+            )}
+            <p>
+              <span class="soft">before </span>
+              <Prose text={before.verdict.sentence} />
+            </p>
+            <p>
+              <span class="soft">after </span>
+              <Prose text={after.verdict.sentence} />
+            </p>
+          </div>
+          <div>
+            <GaugeAxis gauge={gauge} />
+            {a !== null && (
+              <>
+                <p class="bar-name">before</p>
+                <PoolBar pool={a} gauge={gauge} />
+              </>
+            )}
+            {b !== null && (
+              <>
+                <p class="bar-name">after</p>
+                <PoolBar pool={b} gauge={gauge} />
+              </>
+            )}
+          </div>
+        </div>
+      </div>
+      <div class="two-columns">
+        <div>
+          <h3>Numbers</h3>
+          <div class="table">
+            <Scroll label="Numbers before and after">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">What</th>
+                    <th scope="col" class="number">
+                      Before
+                    </th>
+                    <th scope="col" class="number">
+                      After
+                    </th>
+                    <th scope="col" class="number">
+                      Difference
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {pairs.map((p) => (
+                    <tr key={p.label}>
+                      <th scope="row">{p.label}</th>
+                      {[p.before, p.after].map((n) => (
+                        <td class="number">
+                          {n === null ? <Unknown /> : p.unit === 'bytes' ? <Size bytes={n} /> : count(n)}
+                        </td>
+                      ))}
+                      <td class="number">
+                        {p.before === null || p.after === null ? (
+                          <Unknown />
+                        ) : p.unit === 'bytes' ? (
+                          <Difference bytes={p.after - p.before} better={p.better} />
+                        ) : (
+                          signedCount(p.after - p.before)
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </Scroll>
+          </div>
+        </div>
+        <div>
+          <h3>Findings</h3>
+          {findings.length === 0 && <p class="none">Neither has anything to complain about.</p>}
+          <ul class="plain-list changes">
+            {findings.map(({ change, finding }) => (
+              <li key={`${change} ${finding.id}`} class={`change-${change}`}>
+                <b>{CHANGE[change]}</b> <SeverityMark severity={finding.severity} />{' '}
+                <span>
+                  <Prose text={finding.title} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      </div>
+      {buffers.length > 0 && (
+        <div>
+          <div class="view-head">
+            <h3>Buffers at the peak, by name and shape</h3>
+            <p class="soft">{plural(same, 'row')} without a difference last</p>
+          </div>
+          <DataTable
+            caption="Buffers at the peak before and after"
+            columns={bufferColumns}
+            rows={buffers}
+            rowKey={(x) => x.key}
+            sortBy="difference"
+            page={40}
+          />
+        </div>
+      )}
+    </>
+  );
+}

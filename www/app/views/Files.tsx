@@ -1,0 +1,129 @@
+/** Several captures: one row for each device, the one that is not like the others first. */
+
+import { useMemo } from 'preact/hooks';
+import { type DeviceRow, deviceRows } from '../lib/hosts';
+import { STATUS } from '../lib/palette';
+import { percent, plural, size } from '../lib/units';
+import { Difference, Name, Size, Unknown } from '../ui/basic';
+import { useModel } from '../ui/context';
+import { type Column, DataTable } from '../ui/table';
+import { ItemList } from './Reading';
+
+/** Below this share of the median a difference is no reason to look. */
+const ODD = 0.03;
+
+export function FilesView() {
+  const model = useModel();
+  const { captures } = model;
+  const rows = useMemo(
+    () => deviceRows(captures.flatMap((c) => (c.capture === null ? [] : [c.capture.report]))),
+    [captures.length, captures[0]?.id],
+  );
+  const odd = rows[0];
+  const failed = model.items.filter((i) => i.capture === null);
+  const columns = useMemo(
+    (): Column<DeviceRow>[] => [
+      {
+        id: 'file',
+        head: 'Capture',
+        sort: (r) => r.file,
+        cell: (r) => (
+          <a
+            href={model.link({
+              view: 'summary',
+              file: r.file,
+              module: null,
+              event: null,
+              at: null,
+              allocator: null,
+              focus: null,
+            })}
+          >
+            <Name text={captures[r.file]?.path || r.report.source.file} most={56} />
+          </a>
+        ),
+      },
+      {
+        id: 'host',
+        head: 'Host',
+        minor: true,
+        sort: (r) => r.report.source.host,
+        cell: (r) => (r.report.source.host === null ? <Unknown /> : <Name text={r.report.source.host} most={32} />),
+      },
+      { id: 'device', head: 'Device', numeric: true, sort: (r) => r.device, cell: (r) => r.device ?? <Unknown /> },
+      { id: 'need', head: 'Need', numeric: true, sort: (r) => r.needBytes, cell: (r) => <Size bytes={r.needBytes} /> },
+      {
+        id: 'peak',
+        head: 'Peak in use',
+        numeric: true,
+        sort: (r) => r.peakBytes,
+        cell: (r) => <Size bytes={r.peakBytes} />,
+      },
+      {
+        id: 'pool',
+        head: 'Pool',
+        numeric: true,
+        minor: true,
+        sort: (r) => r.capacityBytes,
+        cell: (r) => <Size bytes={r.capacityBytes} />,
+      },
+      {
+        id: 'off',
+        head: 'Off the median',
+        numeric: true,
+        sort: (r) => r.off,
+        cell: (r) => (r.off === null ? <Unknown /> : <Difference bytes={r.offBytes} />),
+        help: 'The larger of the differences of peak and need from the median of all devices that ran the same program.',
+      },
+      {
+        id: 'verdict',
+        head: 'Verdict',
+        sort: (r) => r.report.verdict.status,
+        cell: (r) => (
+          <span class={`severity severity-${STATUS[r.report.verdict.status].severity}`}>
+            {STATUS[r.report.verdict.status].label}
+          </span>
+        ),
+      },
+    ],
+    [captures, model],
+  );
+  return (
+    <section aria-labelledby="files-title" class="stack">
+      <h2 id="files-title">
+        {plural(captures.length, 'capture')}, {plural(rows.length, 'device')}
+      </h2>
+      {odd !== undefined && rows.length > 1 && (
+        <p class="lede">
+          {odd.off !== null && odd.off > ODD ? (
+            <>
+              <Name text={odd.allocator ?? odd.report.source.file} most={50} /> of{' '}
+              <Name text={odd.report.source.host ?? odd.report.source.file} most={50} />{' '}
+              {odd.offOf === 'peak' ? 'holds at its peak' : 'needs'} {size(Math.abs(odd.offBytes))}{' '}
+              {odd.offBytes > 0 ? 'more' : 'less'} than the median of {odd.peers} devices with this program,{' '}
+              {percent(odd.off)} off.
+            </>
+          ) : (
+            'None is more than 3 % off the median of its peers in need or peak.'
+          )}
+        </p>
+      )}
+      {rows.length > 0 && (
+        <DataTable caption="Devices of all captures" columns={columns} rows={rows} rowKey={(r) => r.key} page={100} />
+      )}
+      {failed.length > 0 && (
+        <div>
+          <h3>{plural(failed.length, 'file')} not read</h3>
+          <ItemList items={failed} />
+        </div>
+      )}
+      {captures.length > 1 && (
+        <p>
+          <a href={model.link({ view: 'compare', before: 0, file: 1, module: null, focus: null })}>
+            Compare {captures.length === 2 ? 'them' : 'two of them'}
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}

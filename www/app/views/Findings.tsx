@@ -1,0 +1,168 @@
+/** Findings: what is so, why, and what each fix would save, on the scale of the pool. */
+
+import type { Finding, Fix, Report } from '../../generated/report';
+import { place } from '../lib/evidence';
+import { poolOf } from '../lib/pool';
+import { count, duration, percent, size } from '../lib/units';
+import { Code, Prose, SeverityMark, Size, Tag } from '../ui/basic';
+import { useModel } from '../ui/context';
+import { FitsMark, type Gauge, GaugeAxis, GaugeLines, gaugeOf, Interval } from './Gauge';
+
+/** A fix on the scale. */
+export function FixLine({ fix, gauge, full = false }: { fix: Fix; gauge: Gauge; full?: boolean }) {
+  return (
+    <li class="fix">
+      <p class="fix-text">
+        <b>
+          <Prose text={fix.text} />
+        </b>{' '}
+        {fix.need_after_most_bytes !== null && <FitsMark fits={fix.fits_after} />}
+      </p>
+      <Interval
+        least={fix.need_after_least_bytes}
+        most={fix.need_after_most_bytes}
+        gauge={gauge}
+        fits={fix.fits_after}
+      />
+      <p class="fix-cost">
+        <span class="soft">cost</span> <Prose text={fix.cost} />
+      </p>
+      {full && (
+        <>
+          <p class="fix-how">
+            <Tag evidence="inferred" /> <Prose text={fix.how} />
+          </p>
+          {fix.code !== null && <Code text={fix.code} label={`Code: ${fix.text.slice(0, 80)}`} />}
+        </>
+      )}
+    </li>
+  );
+}
+
+/** Everything that a finding's fixes reach on the scale. */
+export function reach(findings: readonly Finding[]): (number | null)[] {
+  return findings.flatMap((f) => f.fixes.map((x) => x.need_after_most_bytes));
+}
+
+/** A number of a finding by the ending of its name, which is its unit. */
+function amount(name: string, value: number) {
+  if (name.endsWith('_bytes')) return <Size bytes={value} />;
+  if (name.endsWith('_ps')) return <>{duration(value)}</>;
+  if (name.endsWith('share') || name.endsWith('_ratio')) return <>{percent(value)}</>;
+  return <>{Number.isInteger(value) ? count(value) : value.toFixed(2)}</>;
+}
+
+const named = (name: string): string => name.replace(/_(bytes|ps|count)$/, '').replaceAll('_', ' ');
+
+export function EvidenceLinks({ finding, report }: { finding: Finding; report: Report }) {
+  const model = useModel();
+  const links = finding.evidence_at.flatMap((ref) => {
+    const to = place(ref, report);
+    return to === null ? [] : [{ ref, to }];
+  });
+  if (links.length === 0) return null;
+  return (
+    <p class="evidence-links">
+      <span class="soft">Stands on </span>
+      {links.map(({ ref, to }, i) => (
+        <>
+          {i > 0 && ', '}
+          <a href={model.link(to)}>
+            <Prose text={ref.what} />
+          </a>
+        </>
+      ))}
+    </p>
+  );
+}
+
+/** One finding across both columns: words on the left, fixes on the scale on the right. */
+export function FindingRow({
+  finding,
+  report,
+  gauge,
+  number,
+  full = false,
+}: {
+  finding: Finding;
+  report: Report;
+  gauge: Gauge;
+  number: number;
+  full?: boolean;
+}) {
+  const numbers = Object.entries(finding.numbers);
+  return (
+    <article class={`finding finding-${finding.severity}`} aria-labelledby={`finding-${number}`}>
+      <div class="finding-words">
+        <p class="finding-head">
+          <SeverityMark severity={finding.severity} /> <Tag evidence={finding.evidence} />
+        </p>
+        <h3 id={`finding-${number}`}>
+          <Prose text={finding.title} />
+        </h3>
+        <p>
+          <Prose text={finding.sentence} />
+        </p>
+        {full && finding.cause !== '' && (
+          <p class="cause">
+            <Prose text={finding.cause} />
+          </p>
+        )}
+        <EvidenceLinks finding={finding} report={report} />
+      </div>
+      <div class="finding-fixes">
+        {finding.fixes.length > 0 && (
+          <ul class="fixes" aria-label="Fixes">
+            {finding.fixes.map((fix) => (
+              <FixLine key={fix.id} fix={fix} gauge={gauge} full={full} />
+            ))}
+          </ul>
+        )}
+        {(full || finding.fixes.length === 0) && numbers.length > 0 && (
+          <table class="numbers">
+            <caption class="offscreen">Numbers of this finding</caption>
+            <tbody>
+              {numbers.map(([name, n]) => (
+                <tr key={name}>
+                  <th scope="row">{named(name)}</th>
+                  <td class="number">{amount(name, n.value)}</td>
+                  <td>
+                    <Tag evidence={n.evidence} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </article>
+  );
+}
+
+export function FindingsView({ report }: { report: Report }) {
+  const pool = poolOf(report);
+  const gauge = gaugeOf(pool, reach(report.findings));
+  return (
+    <section aria-labelledby="findings-title">
+      <h2 id="findings-title">Findings</h2>
+      <p class="lede">
+        {pool !== null && (
+          <>
+            Every need is drawn on one scale
+            {gauge.capacity !== null && <> against the pool of {size(gauge.capacity)}</>}: what lies left of the line
+            fits.
+          </>
+        )}
+      </p>
+      <div class="on-scale">
+        <GaugeLines gauge={gauge} />
+        <div class="scale-head">
+          <GaugeAxis gauge={gauge} />
+        </div>
+        {report.findings.map((f, i) => (
+          <FindingRow key={`${f.id}-${i}`} finding={f} report={report} gauge={gauge} number={i} full />
+        ))}
+      </div>
+    </section>
+  );
+}

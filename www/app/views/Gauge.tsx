@@ -1,0 +1,249 @@
+/**
+ * Bytes to scale: one scale for the pool bar and for every fix, so that the line of the capacity runs through them all.
+ */
+
+import type { ComponentChildren } from 'preact';
+import type { Fits } from '../../generated/report';
+import type { Pool, Segment } from '../lib/pool';
+import { byteStep, size, tickSize, ticksBetween } from '../lib/units';
+import { Chip, Size, Tag } from '../ui/basic';
+
+/** The right end of the scale. */
+export interface Gauge {
+  readonly top: number;
+  readonly capacity: number | null;
+  readonly card: number | null;
+}
+
+/** A scale that holds the need, the pool, the fixes, and the card where it isn't far off. */
+export function gaugeOf(pool: Pool | null, others: readonly (number | null)[] = []): Gauge {
+  const capacity = pool?.capacityBytes ?? null;
+  const card = pool?.cardBytes ?? null;
+  const most = Math.max(1, pool?.totalBytes ?? 0, capacity ?? 0, ...others.map((b) => b ?? 0));
+  return { top: (card !== null && card <= most * 1.6 ? Math.max(card, most) : most) * 1.04, capacity, card };
+}
+
+const share = (bytes: number, g: Gauge): string => `${Math.min(100, Math.max(0, (bytes / g.top) * 100))}%`;
+
+/** Pool and card by name, and round values along the top. */
+export function GaugeAxis({ gauge }: { gauge: Gauge }) {
+  const step = byteStep(gauge.top, 7);
+  const { capacity, card, top } = gauge;
+  return (
+    <div class="gauge-axis" aria-hidden="true">
+      {capacity !== null && (
+        <b class={capacity > top * 0.3 ? 'flip' : ''} style={{ left: share(capacity, gauge) }}>
+          pool {size(capacity)}
+        </b>
+      )}
+      {card !== null && card <= top && (
+        <b
+          class={`soft${card > top * 0.85 && (capacity === null || card - capacity > top * 0.2) ? ' flip' : ''}`}
+          style={{ left: share(card, gauge) }}
+        >
+          card {size(card)}
+        </b>
+      )}
+      {ticksBetween(0, gauge.top, step).map((v) => (
+        <span style={{ left: share(v, gauge) }}>{tickSize(v, step)}</span>
+      ))}
+    </div>
+  );
+}
+
+/** The lines behind what is on the scale: grid, pool, card, and the ground beyond the pool. */
+export function GaugeLines({ gauge }: { gauge: Gauge }) {
+  const step = byteStep(gauge.top, 7);
+  const { capacity, card } = gauge;
+  return (
+    <div class="gauge-lines" aria-hidden="true">
+      {capacity !== null && <i class="beyond" style={{ left: share(capacity, gauge) }} />}
+      {ticksBetween(0, gauge.top, step).map((v) => (
+        <i class="tick" style={{ left: share(v, gauge) }} />
+      ))}
+      {card !== null && card <= gauge.top && <i class="card" style={{ left: share(card, gauge) }} />}
+      {capacity !== null && <i class="capacity" style={{ left: share(capacity, gauge) }} />}
+    </div>
+  );
+}
+
+/** The parts of a segment that are drawn: temp by its roles, where the plan knows them. */
+function pieces(s: Segment) {
+  return s.roles.length > 0
+    ? s.roles.map((r) => ({ swatch: r.swatch, bytes: r.bytes }))
+    : [{ swatch: s.swatch, bytes: s.bytes }];
+}
+
+/** The bar: what is needed, what else is live, and what doesn't fit sticking out past the pool. */
+export function PoolBar({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
+  const { capacity } = gauge;
+  let left = 0;
+  return (
+    <div class="pool-bar" role="img" aria-label={poolInWords(pool)}>
+      <GaugeLines gauge={gauge} />
+      <i class="zero" />
+      {pool.segments.map((s) => {
+        const from = left;
+        left += s.bytes;
+        let inner = from;
+        return (
+          <div class="segment" key={s.id}>
+            {pieces(s).map((p) => {
+              const start = inner;
+              inner += p.bytes;
+              return (
+                <i
+                  class={`fill-${p.swatch.key}${p.swatch.striped ? ' striped' : ''}`}
+                  style={{ left: share(start, gauge), width: `calc(${share(inner, gauge)} - ${share(start, gauge)})` }}
+                />
+              );
+            })}
+            {s.bytes / gauge.top > 0.13 && (
+              <span class="segment-label" style={{ left: share(from, gauge), maxWidth: share(s.bytes, gauge) }}>
+                {s.label} <b>{size(s.bytes)}</b>
+              </span>
+            )}
+          </div>
+        );
+      })}
+      {capacity !== null && pool.totalBytes > capacity && (
+        <i
+          class="over"
+          style={{
+            left: share(capacity, gauge),
+            width: `calc(${share(pool.totalBytes, gauge)} - ${share(capacity, gauge)})`,
+          }}
+        >
+          <b>short {size(pool.totalBytes - capacity)}</b>
+        </i>
+      )}
+    </div>
+  );
+}
+
+/** Where the need is a sliver of the pool: the same bar, enlarged. */
+export function Lens({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
+  if (pool.totalBytes <= 0 || pool.totalBytes > gauge.top * 0.12) return null;
+  const near: Gauge = { top: pool.totalBytes, capacity: null, card: null };
+  return (
+    <div class="lens">
+      <svg class="lens-lines" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+        <polygon points={`0,0 ${(pool.totalBytes / gauge.top) * 100},0 100,10 0,10`} />
+      </svg>
+      <PoolBar pool={pool} gauge={near} />
+      <p class="soft lens-note">enlarged {Math.round(gauge.top / pool.totalBytes)} times</p>
+    </div>
+  );
+}
+
+/** The bar's text equivalent. */
+export function poolInWords(pool: Pool): string {
+  const parts = pool.segments.map((s) => `${s.label} ${size(s.bytes)}`);
+  const { capacityBytes: capacity, leftBytes: left, cardBytes: card } = pool;
+  return [
+    `Need and other live arrays: ${size(pool.totalBytes)} (${parts.join(', ')}).`,
+    capacity === null ? 'The size of the pool is not in the capture.' : `Pool ${size(capacity)}.`,
+    left === null ? '' : left < 0 ? `Short by ${size(-left)}.` : `${size(left)} left.`,
+    card === null ? '' : `Card ${size(card)}.`,
+  ].join(' ');
+}
+
+const FITS: Record<Fits, string> = { yes: 'fits', no: 'does not fit', maybe: 'may fit' };
+
+export function FitsMark({ fits }: { fits: Fits | null }) {
+  return <span class={`fits fits-${fits ?? 'unknown'}`}>{fits === null ? 'pool unknown' : FITS[fits]}</span>;
+}
+
+/** A need after a fix: at least … at most, as a whisker on the scale. */
+export function Interval({
+  least,
+  most,
+  gauge,
+  fits,
+}: {
+  least: number | null;
+  most: number | null;
+  gauge: Gauge;
+  fits: Fits | null;
+}) {
+  if (least === null || most === null) return null;
+  const one = least === most;
+  return (
+    <>
+      <div
+        class={`whisker fits-${fits ?? 'unknown'}`}
+        role="img"
+        aria-label={
+          one ? `Need after it: ${size(least)}` : `Need after it: at least ${size(least)}, at most ${size(most)}`
+        }
+      >
+        <GaugeLines gauge={gauge} />
+        <i
+          class="bar"
+          style={{ left: share(least, gauge), width: `calc(${share(most, gauge)} - ${share(least, gauge)})` }}
+        />
+      </div>
+      <span class="interval-numbers" aria-hidden="true">
+        need{' '}
+        {one ? (
+          <Size bytes={least} />
+        ) : (
+          <>
+            <Size bytes={least} /> to <Size bytes={most} />
+          </>
+        )}
+      </span>
+    </>
+  );
+}
+
+/** The bar as arithmetic, each line with how it is known. */
+export function Ledger({ pool }: { pool: Pool }) {
+  const { capacityBytes: capacity, leftBytes: left } = pool;
+  const own = pool.segments.filter((s) => s.id !== 'live');
+  const line = (label: ComponentChildren, bytes: number | null, evidence: Segment['evidence'] | null, kind = '') => (
+    <tr class={kind}>
+      <th scope="row">{label}</th>
+      <td class="number">
+        <Size bytes={bytes} />
+      </td>
+      <td>{evidence !== null && <Tag evidence={evidence} />}</td>
+    </tr>
+  );
+  return (
+    <div class="ledger">
+      <table>
+        <caption class="offscreen">What the plan needs</caption>
+        <tbody>
+          {own.map((s) =>
+            line(
+              <span class="keyed" data-tip={s.swatch.help}>
+                {s.roles.length > 0 ? s.roles.map((r) => <Chip of={r.swatch} />) : <Chip of={s.swatch} />} {s.label}
+              </span>,
+              s.bytes,
+              s.evidence,
+            ),
+          )}
+          {line('need', pool.needBytes, 'read', 'sum')}
+        </tbody>
+      </table>
+      <table>
+        <caption class="offscreen">What there is room for</caption>
+        <tbody>
+          {line('pool', capacity, capacity === null ? null : 'measured')}
+          {line(
+            <span class="keyed" data-tip="Arrays in use when the execution started that are none of its parameters.">
+              <i class="chip fill-live" aria-hidden="true" /> other live arrays
+            </span>,
+            pool.otherBytes,
+            pool.otherBytes === null ? null : 'inferred',
+          )}
+          {line('need', pool.needBytes, 'read')}
+          {left === null
+            ? null
+            : line(left < 0 ? 'short by' : 'free', Math.abs(left), 'inferred', left < 0 ? 'sum short' : 'sum')}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,164 @@
+/** The header of a report: which capture, which module; and what can be taken away. */
+
+import { useState } from 'preact/hooks';
+import type { Report } from '../../generated/report';
+import { download } from '../lib/files';
+import { analysed, deviceSpace } from '../lib/pool';
+import { cut, fileName, plain } from '../lib/text';
+import { setTheme, type Theme, theme } from '../lib/theme';
+import { size } from '../lib/units';
+import { sentence } from '../model';
+import { CopyButton, Name } from '../ui/basic';
+import { Chooser } from '../ui/choosers';
+import { useModel } from '../ui/context';
+
+export function CaptureBar({ report }: { report: Report }) {
+  const model = useModel();
+  const { captures } = model;
+  const { source } = report;
+  return (
+    <div class="capture-bar">
+      {captures.length > 1 ? (
+        <label>
+          <span class="offscreen">Capture</span>
+          <select
+            value={String(captures.indexOf(model.current as never))}
+            onChange={(e) =>
+              model.go({
+                file: Number(e.currentTarget.value),
+                module: null,
+                event: null,
+                at: null,
+                allocator: null,
+                focus: null,
+              })
+            }
+          >
+            {captures.map((c, i) => (
+              <option key={c.id} value={String(i)}>
+                {plain(cut(c.path || c.name, 60))}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : (
+        <span class="file">
+          <Name text={source.file} most={48} />
+        </span>
+      )}
+      {report.modules.length > 0 && (
+        <label>
+          <span class="offscreen">Module</span>
+          <select
+            value={model.settings.module ?? report.module ?? ''}
+            onChange={(e) => model.go({ module: e.currentTarget.value, event: null, focus: null })}
+          >
+            {[...report.modules].map((m) => (
+              <option key={m.program_id} value={m.name}>
+                {plain(cut(m.name, 60))} · {size(deviceSpace(m)?.need_bytes ?? 0)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {model.loading !== null && (
+        <span class="soft" role="status">
+          reading the module …
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Report tools and page tools. */
+export function PageTools() {
+  const model = useModel();
+  const { report, phase } = model;
+  const capture = model.current?.capture ?? null;
+  const here = phase === 'done' && report !== null && capture !== null;
+  const module =
+    report !== null && report.module !== capture?.report.module ? (analysed(report)?.name ?? undefined) : undefined;
+  return (
+    <div class="tools">
+      {here && (
+        <>
+          <Chooser label="Choose captures" />
+          <Chooser label="Add captures to compare" add>
+            Add
+          </Chooser>
+          <button
+            type="button"
+            class="button"
+            onClick={() =>
+              capture.text('json', module).then(
+                (json) => download(`${fileName(report.source.file)}.oomscope.json`, json, 'application/json'),
+                (error) => model.say(sentence(error)),
+              )
+            }
+          >
+            Download JSON
+          </button>
+          <details
+            class="menu"
+            onKeyDown={(e) => {
+              if (e.key !== 'Escape') return;
+              e.currentTarget.open = false;
+              e.currentTarget.querySelector('summary')?.focus();
+            }}
+          >
+            <summary class="button">More</summary>
+            <div class="menu-items">
+              <CopyButton text={() => capture.text('markdown', module)} class="menu-item">
+                Copy report as Markdown
+              </CopyButton>
+              <CopyButton text={() => capture.text('text', module)} class="menu-item">
+                Copy report as plain text
+              </CopyButton>
+              <CopyButton text={() => Promise.resolve(location.href)} class="menu-item">
+                Copy link to this view
+              </CopyButton>
+              <p class="soft">The link says which module, view and moment; the capture is not in it.</p>
+              <button type="button" class="menu-item" onClick={() => print()}>
+                Print
+              </button>
+              <button type="button" class="menu-item" onClick={() => model.close()}>
+                Close the capture
+              </button>
+            </div>
+          </details>
+        </>
+      )}
+      <ThemeSwitch />
+    </div>
+  );
+}
+
+const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const NAME: Readonly<Record<Theme, string>> = {
+  system: 'Theme: as the system',
+  light: 'Theme: light',
+  dark: 'Theme: dark',
+};
+
+function ThemeSwitch() {
+  const [now, set] = useState(theme);
+  return (
+    <button
+      type="button"
+      class="button quiet theme"
+      aria-label={NAME[now]}
+      data-tip={NAME[now]}
+      onClick={() => {
+        const next = NEXT[now];
+        setTheme(next);
+        set(next);
+      }}
+    >
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <circle cx="8" cy="8" r="6.250" fill="none" stroke="currentColor" stroke-width="1.500" />
+        {now === 'system' && <path d="M8 2a6 6 0 0 1 0 12z" fill="currentColor" />}
+        {now === 'dark' && <circle cx="8" cy="8" r="6" fill="currentColor" />}
+      </svg>
+    </button>
+  );
+}

@@ -1,0 +1,725 @@
+/** The run: what the allocator did over time, and whose every byte was. */
+
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Capture } from '../../client';
+import type { Allocator, Execution, HostEvents, LiveArray, LiveGroup, Report, Retry } from '../../generated/report';
+import { type Band, type Lane, type Level, type Series, type Span, series } from '../chart/data';
+import { StackChart } from '../chart/StackChart';
+import { OWNER } from '../lib/palette';
+import { allocatorOf, cardOf, lastExecution } from '../lib/pool';
+import type { Range } from '../lib/scale';
+import { plain } from '../lib/text';
+import { count, decimalStep, duration, percent, plural, size, tickTime } from '../lib/units';
+import { Keyed, Name, Size, Tag, Unknown } from '../ui/basic';
+import { useAnswer, useModel } from '../ui/context';
+import { Scroll } from '../ui/scroll';
+import { type Column, DataTable } from '../ui/table';
+
+export function RunView({ report, capture }: { report: Report; capture: Capture }) {
+  const model = useModel();
+  const { allocators } = report;
+  const allocator =
+    allocators.find((a) => a.name === model.settings.allocator) ??
+    allocatorOf(report, lastExecution(report)) ??
+    allocators[0] ??
+    null;
+  return (
+    <section aria-labelledby="run-title" class="stack">
+      <div class="view-head">
+        <h2 id="run-title">Run</h2>
+        {allocators.length > 1 && allocator !== null && (
+          <label>
+            <span class="soft">allocator </span>
+            <select
+              value={allocator.name}
+              onChange={(e) => model.go({ allocator: e.currentTarget.value, at: null, focus: null })}
+            >
+              {allocators.map((a) => (
+                <option key={a.name} value={a.name}>
+                  {plain(a.name, 50)} · peak {a.peak_bytes === null ? 'unknown' : size(a.peak_bytes)}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {allocator !== null && allocators.length === 1 && <Name text={allocator.name} />}
+      </div>
+      {allocator === null ? (
+        <p class="note">
+          This capture has no allocator events: what was in use, and when, is not in it. Limits under Capture say why
+          that may be.
+        </p>
+      ) : (
+        <OneAllocator key={allocator.name} report={report} capture={capture} allocator={allocator} />
+      )}
+      <Executions report={report} />
+      <LiveAtLastStart report={report} />
+      <Between report={report} />
+    </section>
+  );
+}
+
+/** Bands from below: what was there before, then results, transfers, others, and scratch on top. */
+const ORDER = ['before_capture', 'outputs', 'device_put', 'other', 'temp'] as const;
+
+function seriesOf(a: Allocator, whole: Range): Series {
+  const bands: Band[] = [];
+  for (const kind of ORDER) {
+    let nth = 0;
+    for (const o of a.timeline.owners) {
+      if (o.kind !== kind) continue;
+      const swatch = OWNER[kind];
+      // Results of several modules are shades of one colour.
+      bands.push({
+        key: `${kind} ${o.owner}`,
+        label: o.owner,
+        color: `--c-${swatch.key}`,
+        tint: [0, 0.35, 0.6][nth % 3] ?? 0,
+        striped: false,
+        values: o.bytes,
+      });
+      nth++;
+    }
+  }
+  if (bands.length === 0)
+    bands.push({
+      key: 'in use',
+      label: 'in use',
+      color: '--c-live',
+      tint: 0,
+      striped: false,
+      values: a.timeline.in_use_bytes,
+    });
+  return series(a.timeline.at_ps, bands, whole);
+}
+
+function OneAllocator({ report, capture, allocator: a }: { report: Report; capture: Capture; allocator: Allocator }) {
+  const model = useModel();
+  const { executions, retries } = report;
+  const mine = useMemo(
+    () =>
+      executions
+        .map((e, i) => ({ e, i }))
+        .filter(
+          ({ e }) => e.allocator === a.name || (e.allocator === null && e.device === a.device && a.kind === 'device'),
+        ),
+    [executions, a],
+  );
+  const waits = useMemo(
+    () => retries.map((r, i) => ({ r, i })).filter(({ r }) => r.allocator === a.name || r.allocator === null),
+    [retries, a],
+  );
+
+  const s = useMemo(() => {
+    const at = a.timeline.at_ps;
+    let from = at[0] ?? 0;
+    let to = at[at.length - 1] ?? 1;
+    for (const { e } of mine) {
+      from = Math.min(from, e.start_ps);
+      to = Math.max(to, e.start_ps + e.duration_ps);
+    }
+    const margin = (to - from) * 0.01;
+    return seriesOf(a, { from: from - margin, to: to + margin });
+  }, [a, mine]);
+
+  const card = a.kind === 'device' ? cardOf(report, a) : null;
+  const levels = useMemo<Level[]>(() => {
+    const out: Level[] = [];
+    if (a.capacity_bytes !== null)
+      out.push({ label: `pool ${size(a.capacity_bytes)}`, bytes: a.capacity_bytes, kind: 'capacity' });
+    if (card !== null) out.push({ label: `card ${size(card)}`, bytes: card, kind: 'card' });
+    return out;
+  }, [a, card]);
+  const peak = s.totals[s.peak] ?? 0;
+  const far = a.capacity_bytes !== null && a.capacity_bytes > peak * 3;
+  const [toPool, setToPool] = useState(!far);
+
+  const lanes = useMemo<Lane[]>(() => {
+    const runs: Span[] = mine.map(({ e, i }) => ({
+      key: `execution.${i}`,
+      from: e.start_ps,
+      to: e.start_ps + e.duration_ps,
+      kind: e.outcome,
+    }));
+    const out: Lane[] = [{ label: 'executions', spans: runs }];
+    if (waits.length > 0)
+      out.push({
+        label: 'waits',
+        spans: waits.map(({ r, i }) => ({
+          key: `retry.${i}`,
+          from: r.at_ps,
+          to: r.at_ps + r.duration_ps,
+          kind: r.outcome,
+        })),
+      });
+    return out;
+  }, [mine, waits]);
+
+  const at = model.settings.at ?? a.peak_at_ps ?? s.xs[s.peak] ?? 0;
+  const [show, setShow] = useState<Range | null>(null);
+  const { focus } = model.settings;
+  useEffect(() => {
+    // Whoever comes for one execution or wait sees it in the chart too.
+    const [kind, n] = (focus ?? '').split('.');
+    const span = kind === 'execution' ? executions[Number(n)] : undefined;
+    const wait = kind === 'retry' ? retries[Number(n)] : undefined;
+    const from = span?.start_ps ?? wait?.at_ps;
+    if (from === undefined) return;
+    const length = span?.duration_ps ?? wait?.duration_ps ?? 0;
+    setShow({ from: from - length * 0.6, to: from + length * 1.6 });
+    if (model.settings.at === null) model.go({ at: from }, true);
+  }, [focus]);
+
+  const moment = (x: number) => `at ${duration(x)}`;
+  return (
+    <>
+      {s.xs.length === 0 ? (
+        <p class="note">No event of this allocator is in the capture.</p>
+      ) : (
+        <div>
+          <StackChart
+            label={`Bytes in use in ${plain(a.name, 60)} over time`}
+            series={s}
+            levels={levels}
+            lanes={lanes}
+            top={toPool ? (a.capacity_bytes ?? 0) : 0}
+            height={340}
+            selected={at}
+            onSelect={(x) => model.go({ at: Math.max(0, Math.round(x)), allocator: a.name, focus: null }, true)}
+            onSpan={(_, key) => model.go({ focus: key, at: null, allocator: a.name })}
+            moment={moment}
+            xTick={tickTime}
+            xStep={decimalStep}
+            show={show}
+          />
+          {a.capacity_bytes !== null && (
+            <label class="switch">
+              <input type="checkbox" checked={toPool} onChange={(e) => setToPool(e.currentTarget.checked)} /> as high as
+              the pool of {size(a.capacity_bytes)}
+            </label>
+          )}
+        </div>
+      )}
+      <div class="two-columns run-columns">
+        <LiveNow capture={capture} allocator={a} at={at} />
+        <AllocatorFacts allocator={a} card={card} />
+      </div>
+      <RunAsText series={s} />
+      <Waits report={report} rows={waits} />
+    </>
+  );
+}
+
+function AllocatorFacts({ allocator: a, card }: { allocator: Allocator; card: number | null }) {
+  return (
+    <div>
+      <h3>
+        The allocator <Tag evidence="measured" />
+      </h3>
+      <dl class="facts">
+        <dt>Capacity</dt>
+        <dd>
+          <Size bytes={a.capacity_bytes} />
+          {a.card_share !== null && (
+            <>
+              , {percent(a.card_share)} of the card's <Size bytes={card} />
+            </>
+          )}
+        </dd>
+        <dt>In use at the start</dt>
+        <dd>
+          <Size bytes={a.in_use_start_bytes} />
+        </dd>
+        <dt>Peak</dt>
+        <dd>
+          <Size bytes={a.peak_bytes} />
+          {a.peak_at_ps !== null && `, first at ${duration(a.peak_at_ps)}`}
+          {a.peak_times > 1 && `, ${plural(a.peak_times, 'time')}`}
+        </dd>
+        <dt>In use at the end</dt>
+        <dd>
+          <Size bytes={a.in_use_end_bytes} />
+        </dd>
+        <dt>Peak since the process started</dt>
+        <dd>
+          <Size bytes={a.lifetime_peak_bytes} />
+        </dd>
+        <dt>Free at the peak</dt>
+        <dd>
+          <Size bytes={a.free_at_peak_bytes} />
+          {a.largest_free_at_peak_bytes !== null && (
+            <>
+              , largest chunk about <Size bytes={a.largest_free_at_peak_bytes} />
+              {a.largest_free_error_bytes !== null && a.largest_free_error_bytes > 0 && (
+                <span class="soft">
+                  {' '}
+                  ±<Size bytes={a.largest_free_error_bytes} />
+                </span>
+              )}
+            </>
+          )}
+        </dd>
+        <dt>Lost by rounding at the peak</dt>
+        <dd>
+          <Size bytes={a.rounding_loss_bytes} />
+        </dd>
+        <dt>Whole pool mapped at start</dt>
+        <dd>
+          {a.preallocated === null ? (
+            <Unknown />
+          ) : a.preallocated ? (
+            'yes'
+          ) : (
+            `no, grew ${plural(a.pool_growths, 'time')} in the capture`
+          )}
+        </dd>
+        <dt>Events</dt>
+        <dd>
+          {count(a.events)}
+          {a.chain_breaks > 0 && `, with ${plural(a.chain_breaks, 'gap')} where some were lost`}
+        </dd>
+      </dl>
+    </div>
+  );
+}
+
+interface Origin {
+  readonly origin: string;
+  readonly bytes: number;
+  readonly arrays: readonly LiveArray[];
+}
+
+const originColumns: readonly Column<Origin>[] = [
+  { id: 'bytes', head: 'Bytes', numeric: true, sort: (o) => o.bytes, cell: (o) => <Size bytes={o.bytes} /> },
+  {
+    id: 'count',
+    head: 'Arrays',
+    numeric: true,
+    sort: (o) => o.arrays.length,
+    cell: (o) => (o.arrays.length === 0 ? <Unknown /> : count(o.arrays.length)),
+  },
+  { id: 'origin', head: 'Whose', sort: (o) => o.origin, cell: (o) => <Name text={o.origin} most={90} /> },
+];
+
+/** What is live at the chosen moment, by origin. */
+function LiveNow({ capture, allocator: a, at }: { capture: Capture; allocator: Allocator; at: number }) {
+  const live = useAnswer(() => capture.liveAt(a.name, at), [capture, a.name, at]);
+  const rows = useMemo(() => {
+    const by = new Map<string, LiveArray[]>();
+    for (const array of live.value?.arrays ?? []) {
+      // One origin with its output numbers is one row.
+      const origin = array.origin.replace(/ output .*$/, '');
+      const list = by.get(origin);
+      if (list === undefined) by.set(origin, [array]);
+      else list.push(array);
+    }
+    const out: Origin[] = [...by].map(([origin, arrays]) => ({
+      origin,
+      arrays,
+      bytes: arrays.reduce((n, x) => n + x.allocated_bytes, 0),
+    }));
+    const before = live.value?.before_capture_bytes ?? 0;
+    if (before > 0) out.push({ origin: 'allocated before the capture started', bytes: before, arrays: [] });
+    return out;
+  }, [live.value]);
+  return (
+    <div>
+      <div class="view-head">
+        <h3>
+          Live at {duration(at)} <Tag evidence="measured" />
+        </h3>
+        {live.value !== null && (
+          <p>
+            <Size bytes={live.value.in_use_bytes} /> in use
+          </p>
+        )}
+        {live.waiting && <p class="soft">looking …</p>}
+      </div>
+      {live.error !== null && <p class="note trouble">{plain(live.error, 300)}</p>}
+      <DataTable
+        caption={`Arrays live at ${duration(at)}, by origin`}
+        columns={originColumns}
+        rows={rows}
+        rowKey={(o) => o.origin}
+        sortBy="bytes"
+        page={15}
+        open={(o) => <Arrays of={o.arrays} />}
+        none={live.waiting ? 'looking …' : 'Nothing is live there.'}
+      />
+    </div>
+  );
+}
+
+const arrayColumns: readonly Column<LiveArray>[] = [
+  {
+    id: 'allocated',
+    head: 'Chunk',
+    numeric: true,
+    sort: (x) => x.allocated_bytes,
+    cell: (x) => <Size bytes={x.allocated_bytes} />,
+  },
+  { id: 'bytes', head: 'Asked for', numeric: true, sort: (x) => x.bytes, cell: (x) => <Size bytes={x.bytes} /> },
+  { id: 'origin', head: 'Whose', sort: (x) => x.origin, cell: (x) => <Name text={x.origin} most={90} /> },
+  {
+    id: 'address',
+    head: 'Address',
+    sort: (x) => x.address,
+    cell: (x) => (x.address === null ? <Unknown /> : <Name text={x.address} most={24} />),
+  },
+];
+
+function Arrays({ of }: { of: readonly LiveArray[] }) {
+  if (of.length === 0)
+    return (
+      <p class="soft">
+        A capture holds no event of what was allocated before it started: start it before the first step, or bring a
+        memory.prof of the same process.
+      </p>
+    );
+  return (
+    <DataTable
+      caption="Arrays of this origin"
+      columns={arrayColumns}
+      rows={of}
+      rowKey={(x) => `${x.address} ${x.origin} ${x.allocated_bytes}`}
+      sortBy="allocated"
+      page={20}
+    />
+  );
+}
+
+function RunAsText({ series: s }: { series: Series }) {
+  const n = s.xs.length;
+  if (n === 0) return null;
+  const picked = [...new Set([...Array.from({ length: 13 }, (_, i) => Math.round((i / 12) * (n - 1))), s.peak])].sort(
+    (a, b) => a - b,
+  );
+  return (
+    <details class="as-text">
+      <summary>The chart as a table</summary>
+      <div class="table">
+        <Scroll label="Bytes in use over time">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Moment</th>
+                <th scope="col" class="number">
+                  In use
+                </th>
+                {s.bands.map((b) => (
+                  <th scope="col" class="number">
+                    <Name text={b.label} most={40} />
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {picked.map((i) => (
+                <tr key={i}>
+                  <th scope="row">
+                    {duration(s.xs[i] ?? 0)}
+                    {i === s.peak && ' (peak)'}
+                  </th>
+                  <td class="number">
+                    <Size bytes={s.totals[i] ?? 0} />
+                  </td>
+                  {s.bands.map((b) => (
+                    <td class="number">
+                      <Size bytes={b.values[i] ?? 0} />
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      </div>
+    </details>
+  );
+}
+
+type Numbered<T> = { readonly row: T; readonly index: number };
+
+const OUTCOME = { ran: 'ran', failed: 'failed', unknown: 'not said', rescued: 'rescued' } as const;
+
+const executionColumns: readonly Column<Numbered<Execution>>[] = [
+  { id: 'start', head: 'Start', numeric: true, sort: (x) => x.row.start_ps, cell: (x) => duration(x.row.start_ps) },
+  {
+    id: 'module',
+    head: 'Module',
+    sort: (x) => x.row.module,
+    cell: (x) => (x.row.module === null ? <Unknown /> : <Name text={x.row.module} most={50} />),
+  },
+  {
+    id: 'number',
+    head: 'No.',
+    numeric: true,
+    sort: (x) => x.row.number,
+    cell: (x) => count(x.row.number),
+    help: 'Its number among those of this module on this device, from 0.',
+  },
+  {
+    id: 'device',
+    head: 'Device',
+    numeric: true,
+    minor: true,
+    sort: (x) => x.row.device,
+    cell: (x) => x.row.device ?? <Unknown />,
+  },
+  {
+    id: 'duration',
+    head: 'Call took',
+    numeric: true,
+    sort: (x) => x.row.duration_ps,
+    cell: (x) => duration(x.row.duration_ps),
+  },
+  {
+    id: 'in_use',
+    head: 'In use at start',
+    numeric: true,
+    sort: (x) => x.row.in_use_start_bytes,
+    cell: (x) => <Size bytes={x.row.in_use_start_bytes} />,
+  },
+  {
+    id: 'asked',
+    head: 'Asked for',
+    numeric: true,
+    minor: true,
+    sort: (x) => x.row.requested_bytes.reduce((n, b) => n + b, 0),
+    cell: (x) => <Size bytes={x.row.requested_bytes.reduce((n, b) => n + b, 0)} />,
+  },
+  {
+    id: 'kernels',
+    head: 'Kernels',
+    numeric: true,
+    minor: true,
+    sort: (x) => x.row.kernels,
+    cell: (x) => (x.row.kernels === null ? <Unknown /> : count(x.row.kernels)),
+  },
+  {
+    id: 'flight',
+    head: 'In flight',
+    numeric: true,
+    minor: true,
+    sort: (x) => x.row.in_flight,
+    cell: (x) => (x.row.in_flight === null ? <Unknown /> : count(x.row.in_flight)),
+  },
+  {
+    id: 'outcome',
+    head: 'Outcome',
+    sort: (x) => x.row.outcome,
+    cell: (x) => <span class={`outcome outcome-${x.row.outcome}`}>{OUTCOME[x.row.outcome]}</span>,
+  },
+];
+
+const numbered = <T,>(rows: readonly T[]): Numbered<T>[] => rows.map((row, index) => ({ row, index }));
+
+function Executions({ report }: { report: Report }) {
+  const model = useModel();
+  const rows = useMemo(() => numbered(report.executions), [report.executions]);
+  const failed = report.executions.filter((e) => e.outcome === 'failed').length;
+  const { focus } = model.settings;
+  if (rows.length === 0) return null;
+  return (
+    <div>
+      <div class="view-head">
+        <h3>Executions</h3>
+        <p class="soft">
+          {count(rows.length)}
+          {failed > 0 && `, ${count(failed)} failed`}
+        </p>
+      </div>
+      <DataTable
+        caption="Executions in order of their start"
+        columns={executionColumns}
+        rows={rows}
+        rowKey={(x) => `execution.${x.index}`}
+        sortBy="start"
+        ascending
+        page={25}
+        target={focus?.startsWith('execution.') ? focus : null}
+        onSelect={(key) =>
+          key !== null &&
+          model.go({
+            focus: key,
+            at: null,
+            allocator: report.executions[Number(key.split('.')[1])]?.allocator ?? model.settings.allocator,
+          })
+        }
+        open={(x) => <Requests of={x.row} />}
+      />
+    </div>
+  );
+}
+
+function Requests({ of: e }: { of: Execution }) {
+  if (e.requested_bytes.length === 0) return <p class="soft">It asked the allocator for nothing.</p>;
+  return (
+    <div>
+      <p class="soft">Asked for, in order: outputs, then temp</p>
+      <ol class="requests">
+        {e.requested_bytes.slice(0, 400).map((b, i) => (
+          <li key={i}>
+            <Size bytes={b} />
+          </li>
+        ))}
+      </ol>
+      {e.requested_bytes.length > 400 && <p class="soft">and {count(e.requested_bytes.length - 400)} more</p>}
+    </div>
+  );
+}
+
+const waitColumns: readonly Column<{ r: Retry; i: number }>[] = [
+  { id: 'at', head: 'Began', numeric: true, sort: (x) => x.r.at_ps, cell: (x) => duration(x.r.at_ps) },
+  { id: 'long', head: 'Waited', numeric: true, sort: (x) => x.r.duration_ps, cell: (x) => duration(x.r.duration_ps) },
+  {
+    id: 'outcome',
+    head: 'Outcome',
+    sort: (x) => x.r.outcome,
+    cell: (x) => <span class={`outcome outcome-${x.r.outcome}`}>{OUTCOME[x.r.outcome]}</span>,
+  },
+  {
+    id: 'missing',
+    head: 'Waited for',
+    cell: (x) =>
+      x.r.missing === null ? (
+        <Unknown />
+      ) : (
+        <>
+          <Size bytes={x.r.missing.bytes} />, <Name text={x.r.missing.what} most={60} />{' '}
+          <span class="soft">
+            ({count(x.r.missing.obtained)} of {count(x.r.missing.planned)} obtained)
+          </span>
+        </>
+      ),
+  },
+  {
+    id: 'free',
+    head: 'Free',
+    numeric: true,
+    sort: (x) => x.r.free_bytes,
+    cell: (x) => <Size bytes={x.r.free_bytes} />,
+  },
+  {
+    id: 'largest',
+    head: 'Largest chunk',
+    numeric: true,
+    sort: (x) => x.r.largest_free_bytes,
+    cell: (x) => <Size bytes={x.r.largest_free_bytes} />,
+  },
+  { id: 'evidence', head: 'Known', cell: (x) => <Tag evidence={x.r.evidence} /> },
+];
+
+function Waits({ report, rows }: { report: Report; rows: readonly { r: Retry; i: number }[] }) {
+  const { focus } = useModel().settings;
+  if (report.retries.length === 0) return null;
+  return (
+    <div>
+      <h3>Waits for memory to come back</h3>
+      <DataTable
+        caption="Waits of the allocator"
+        columns={waitColumns}
+        rows={rows}
+        rowKey={(x) => `retry.${x.i}`}
+        target={focus?.startsWith('retry.') ? focus : null}
+        sortBy="at"
+        ascending
+        page={25}
+      />
+    </div>
+  );
+}
+
+const liveColumns: readonly Column<Numbered<LiveGroup>>[] = [
+  { id: 'bytes', head: 'Bytes', numeric: true, sort: (x) => x.row.bytes, cell: (x) => <Size bytes={x.row.bytes} /> },
+  {
+    id: 'count',
+    head: 'Arrays',
+    numeric: true,
+    sort: (x) => x.row.count,
+    cell: (x) => (x.row.count === null ? <Unknown /> : count(x.row.count)),
+  },
+  {
+    id: 'origin',
+    head: 'Whose',
+    sort: (x) => x.row.origin,
+    cell: (x) => (
+      <Keyed of={OWNER[x.row.kind]}>
+        <Name text={x.row.origin} most={90} />
+      </Keyed>
+    ),
+  },
+  {
+    id: 'frame',
+    head: 'Python frame',
+    minor: true,
+    sort: (x) => x.row.frame,
+    cell: (x) => (x.row.frame === null ? <Unknown /> : <Name text={x.row.frame} most={60} />),
+  },
+];
+
+function LiveAtLastStart({ report }: { report: Report }) {
+  const { focus } = useModel().settings;
+  const rows = useMemo(() => numbered(report.live_at_last_start), [report.live_at_last_start]);
+  const cut = report.omitted.live_at_last_start;
+  if (rows.length === 0) return null;
+  return (
+    <div id="live">
+      <h3>
+        Live when the last execution of{' '}
+        {report.module === null ? 'the module' : <Name text={report.module} most={50} />} started
+      </h3>
+      <DataTable
+        caption="Arrays live when the last execution started, by origin"
+        columns={liveColumns}
+        rows={rows}
+        rowKey={(x) => `live.${x.index}`}
+        target={focus === 'live' ? 'live.0' : focus?.startsWith('live.') ? focus : null}
+        sortBy="bytes"
+        page={15}
+      />
+      {cut.omitted > 0 && (
+        <p class="soft">
+          and {count(cut.omitted)} more, <Size bytes={cut.omitted_bytes} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+const betweenColumns: readonly Column<Numbered<HostEvents>>[] = [
+  { id: 'name', head: 'Event', sort: (x) => x.row.name, cell: (x) => <Name text={x.row.name} most={90} /> },
+  {
+    id: 'python',
+    head: 'Written by',
+    sort: (x) => (x.row.python ? 0 : 1),
+    cell: (x) => (x.row.python ? 'Python tracer' : 'runtime'),
+  },
+  { id: 'count', head: 'Times', numeric: true, sort: (x) => x.row.count, cell: (x) => count(x.row.count) },
+  {
+    id: 'time',
+    head: 'Together',
+    numeric: true,
+    sort: (x) => x.row.duration_ps,
+    cell: (x) => duration(x.row.duration_ps),
+  },
+];
+
+function Between({ report }: { report: Report }) {
+  const { focus } = useModel().settings;
+  const rows = useMemo(() => numbered(report.between_executions), [report.between_executions]);
+  if (rows.length === 0) return null;
+  return (
+    <div id="between">
+      <h3>Host events between the last two executions</h3>
+      <DataTable
+        caption="Host events between the last two executions"
+        columns={betweenColumns}
+        rows={rows}
+        rowKey={(x) => `between.${x.index}`}
+        target={focus === 'between' ? 'between.0' : focus?.startsWith('between.') ? focus : null}
+        page={15}
+      />
+    </div>
+  );
+}

@@ -3,15 +3,18 @@
 //!
 //! * [`space`] writes captures as profilers do; [`module`] makes a module with its memory plan;
 //! * [`bfc`] simulates the allocator, and [`run`] a program that executes modules while it is being profiled;
-//! * [`scenarios`] has one small capture for each finding, with what its report has to say, and [`check`] compares.
+//! * [`scenarios`] has one small capture for each finding, with what its report has to say, and [`check`] compares;
+//! * [`large`] makes captures and modules of any size, for benchmarks.
 
 mod assign;
 pub mod bfc;
 pub mod check;
 pub mod heap;
+pub mod large;
 mod launch;
 pub mod module;
 pub mod program;
+pub mod rng;
 pub mod run;
 pub mod scenarios;
 pub mod shape;

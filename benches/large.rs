@@ -1,0 +1,228 @@
+//! Large captures, natively: the time of the whole analysis beside the floor of adding up the file's bytes and beside
+//! a decode of the whole schema, and the memory of each.
+//!
+//! ```text
+//! cargo bench --bench large                      # 50, 193 and 806 MB, a large module, many small captures
+//! cargo bench --bench large -- 3GB               # another size; files are kept in target/bench
+//! cargo bench --bench large -- big.xplane.pb     # a file of your own
+//! ```
+//! Every run is a process of its own, runs of different kinds take turns, and medians are printed. Where Python has
+//! `xprof`, its two memory tools run on the same file, once.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use oomscope::analysis::{Options, read};
+use oomscope::synth::large::{Large, module};
+use prost::Message;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Runs of each kind.
+const RUNS: usize = 5;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    if let [flag, kind, file] = args.as_slice()
+        && flag == "--child"
+    {
+        return child(kind, Path::new(file));
+    }
+    println!("{:<24} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9} {:>9}", "file", "floor ms", "ours ms", "ratio", "prost ms", "ours MiB", "per file", "prost MiB");
+    if args.is_empty() {
+        for size in ["50MB", "193MB", "806MB"] {
+            compare(&capture(size));
+        }
+        compare(&large_module());
+        many_small();
+    }
+    for arg in &args {
+        compare(&if Path::new(arg).exists() { PathBuf::from(arg) } else { capture(arg) });
+    }
+}
+
+/// Where made files are kept.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench");
+    std::fs::create_dir_all(&folder).expect("a folder for the captures");
+    folder
+}
+
+fn capture(size: &str) -> PathBuf {
+    let path = folder().join(format!("{size}.xplane.pb"));
+    if !path.exists() {
+        let (number, unit) = size.split_at(size.find(|c: char| !c.is_ascii_digit()).unwrap_or(size.len()));
+        let factor = match unit {
+            "GB" => 1_000_000_000,
+            "MB" => 1_000_000,
+            _ => panic!("{size} is neither a file nor a size such as 193MB"),
+        };
+        write(&path, number.parse::<u64>().expect("a number") * factor, 1);
+    }
+    path
+}
+
+fn write(path: &Path, bytes: u64, seed: u64) {
+    // Under another name until it is whole.
+    let part = path.with_extension("part");
+    let mut file = BufWriter::new(File::create(&part).expect("a file"));
+    Large::of_size(bytes, seed).write(&mut |bytes| file.write_all(bytes).expect("room on the disk"));
+    file.flush().expect("room on the disk");
+    std::fs::rename(part, path).expect("the same folder");
+}
+
+fn large_module() -> PathBuf {
+    let path = folder().join("200k-instructions.hlo_proto.pb");
+    if !path.exists() {
+        std::fs::write(&path, module(200_000, 1).encode_to_vec()).expect("room on the disk");
+    }
+    path
+}
+
+/// 64 captures of 1 MB in one call of the command line.
+fn many_small() {
+    let folder = folder().join("many");
+    for n in 0..64 {
+        let host = folder.join(format!("host{n:02}"));
+        std::fs::create_dir_all(&host).expect("a folder");
+        let path = host.join(format!("host{n:02}.xplane.pb"));
+        if !path.exists() {
+            write(&path, 1_000_000, n);
+        }
+    }
+    let mut times: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            let status = Command::new(env!("CARGO_BIN_EXE_oomscope")).arg(&folder).output().expect("the command line");
+            assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+            start.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    println!("{:<24} {:>9} {:>9.0}", "64 captures of 1 MB", "", median(&mut times));
+}
+
+fn compare(path: &Path) {
+    let mut times = [const { Vec::new() }; 3];
+    let mut peaks = [0f64; 3];
+    for run in 0..RUNS {
+        for (k, kind) in ["floor", "ours", "prost"].into_iter().enumerate() {
+            // The decode of the whole schema takes gigabytes and seconds: one run shows it.
+            if kind == "prost" && (run > 0 || path.metadata().is_ok_and(|m| m.len() > 1 << 30)) {
+                continue;
+            }
+            let me = std::env::current_exe().expect("a path");
+            let out = Command::new(me).args(["--child", kind]).arg(path).output().expect("a process");
+            let text = String::from_utf8_lossy(&out.stdout).into_owned();
+            let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+            let [time, peak] = numbers[..] else { panic!("{kind}: {text}{}", String::from_utf8_lossy(&out.stderr)) };
+            times[k].push(time);
+            peaks[k] = peaks[k].max(peak);
+        }
+    }
+    let [floor, ours, prost] = times.map(|mut t| median(&mut t));
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let size = path.metadata().map_or(0, |m| m.len()) as f64 / 1048576.0;
+    println!(
+        "{name:<24} {floor:>9.1} {ours:>9.1} {:>6.2} {prost:>9.0} {:>9.1} {:>9.3} {:>9.0}",
+        ours / floor,
+        peaks[1],
+        peaks[1] / size,
+        peaks[2]
+    );
+    xprof(path, ours);
+}
+
+/// XProf's memory tools on the same file, where it is installed.
+fn xprof(path: &Path, ours: f64) {
+    const SCRIPT: &str = "
+import sys, time
+from xprof.convert import raw_to_tool_data as r
+start = time.time()
+for tool in ('memory_profile', 'memory_viewer'):
+    names, _ = r.xspace_to_tool_names([sys.argv[1]]), None
+    r.xspace_to_tool_data([sys.argv[1]], tool, {})
+print(1000 * (time.time() - start))
+";
+    if !path.to_string_lossy().ends_with(".xplane.pb") {
+        return;
+    }
+    let Ok(out) = Command::new("python3").args(["-c", SCRIPT]).arg(path).output() else { return };
+    if let Ok(time) = String::from_utf8_lossy(&out.stdout).trim().parse::<f64>() {
+        println!("{:<24} {:>9} XProf {time:.0} ms, {:.0} times ours", "", "", time / ours);
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// One run: prints milliseconds and the most memory in MiB.
+fn child(kind: &str, path: &Path) {
+    let mut file = File::open(path).expect("the file");
+    let before = peak();
+    let start = Instant::now();
+    match kind {
+        "floor" => {
+            let mut buffer = vec![0; 4 << 20];
+            let mut sum = 0u64;
+            loop {
+                let n = file.read(&mut buffer).expect("bytes");
+                if n == 0 {
+                    break;
+                }
+                sum += buffer[..n].iter().map(|b| u64::from(*b)).sum::<u64>();
+            }
+            std::hint::black_box(sum);
+        }
+        "ours" => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let source = FileSource { len: file.metadata().expect("a length").len(), file };
+            let mut session = read(source, &name, |_| {}).expect("a capture");
+            std::hint::black_box(session.report(&Options::default()));
+        }
+        _ => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).expect("bytes");
+            if path.to_string_lossy().contains("hlo") {
+                std::hint::black_box(oomscope::proto::hlo::HloProto::decode(&*bytes).expect("a module"));
+            } else {
+                std::hint::black_box(oomscope::proto::xspace::XSpace::decode(&*bytes).expect("a capture"));
+            }
+        }
+    }
+    println!("{} {}", start.elapsed().as_secs_f64() * 1000.0, peak() - before.min(2.0));
+}
+
+/// The most memory that this process ever had, in MiB; 0 where the system doesn't say.
+fn peak() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().nth(1)).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+}
+
+struct FileSource {
+    file: File,
+    len: u64,
+}
+
+impl oomscope::bytes::Source for FileSource {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, oomscope::bytes::ReadError> {
+        use std::os::unix::fs::FileExt;
+        let mut done = 0;
+        while done < buf.len() {
+            match self.file.read_at(&mut buf[done..], offset + done as u64) {
+                Ok(0) => break,
+                Ok(n) => done += n,
+                Err(e) => return Err(oomscope::bytes::ReadError { offset, message: e.to_string() }),
+            }
+        }
+        Ok(done)
+    }
+}

@@ -30,7 +30,10 @@ fn main() {
     {
         return child(kind, Path::new(file));
     }
-    println!("{:<24} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9} {:>9}", "file", "floor ms", "ours ms", "ratio", "prost ms", "ours MiB", "per file", "prost MiB");
+    println!(
+        "{:<24} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9} {:>9}",
+        "file", "floor ms", "ours ms", "ratio", "prost ms", "ours MiB", "per file", "prost MiB"
+    );
     if args.is_empty() {
         for size in ["50MB", "193MB", "806MB"] {
             compare(&capture(size));
@@ -95,7 +98,8 @@ fn many_small() {
     let mut times: Vec<f64> = (0..RUNS)
         .map(|_| {
             let start = Instant::now();
-            let status = Command::new(env!("CARGO_BIN_EXE_oomscope")).arg(&folder).output().expect("the command line");
+            let status =
+                Command::new(env!("CARGO_BIN_EXE_oomscope")).arg(&folder).output().expect("the command line");
             assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
             start.elapsed().as_secs_f64() * 1000.0
         })
@@ -116,7 +120,9 @@ fn compare(path: &Path) {
             let out = Command::new(me).args(["--child", kind]).arg(path).output().expect("a process");
             let text = String::from_utf8_lossy(&out.stdout).into_owned();
             let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-            let [time, peak] = numbers[..] else { panic!("{kind}: {text}{}", String::from_utf8_lossy(&out.stderr)) };
+            let [time, peak] = numbers[..] else {
+                panic!("{kind}: {text}{}", String::from_utf8_lossy(&out.stderr))
+            };
             times[k].push(time);
             peaks[k] = peaks[k].max(peak);
         }
@@ -141,7 +147,6 @@ import sys, time
 from xprof.convert import raw_to_tool_data as r
 start = time.time()
 for tool in ('memory_profile', 'memory_viewer'):
-    names, _ = r.xspace_to_tool_names([sys.argv[1]]), None
     r.xspace_to_tool_data([sys.argv[1]], tool, {})
 print(1000 * (time.time() - start))
 ";

@@ -113,13 +113,17 @@ impl<'a> Maker<'a> {
         let kernel_names = Names::kernels(&program);
         let mut maker =
             Maker { of, program, modules, host_names, kernel_names, memory: Vec::new(), steps: 0 };
-        // One step shows how many fill the file.
-        let lines = maker.host_lines().into_iter().chain((0..of.devices).flat_map(|d| maker.device_lines(d)));
-        let step: usize = lines.map(|line| maker.step_events(&line, 0).len()).sum();
-        let memory = of.devices * 14 * 110;
-        let names = maker.host_names.bytes.len() + of.devices * maker.kernel_names.bytes.len();
-        let rest = of.bytes.saturating_sub((maker.modules.len() + names) as u64);
-        maker.steps = (rest / (step + memory) as u64).max(1);
+        // One step in the middle shows how many fill the file; which one that is, the first step shows.
+        for _ in 0..2 {
+            let middle = maker.steps / 2;
+            let lines =
+                maker.host_lines().into_iter().chain((0..of.devices).flat_map(|d| maker.device_lines(d)));
+            let step: usize = lines.map(|line| maker.step_events(&line, middle).len()).sum();
+            let memory = of.devices * 14 * 110;
+            let names = maker.host_names.bytes.len() + of.devices * maker.kernel_names.bytes.len();
+            let rest = of.bytes.saturating_sub((maker.modules.len() + names) as u64);
+            maker.steps = (rest / (step + memory) as u64).max(1);
+        }
         maker.memory = memory::simulate(&maker.program, of.devices, maker.steps);
         maker
     }

@@ -20,11 +20,13 @@ struct Missed {
 /// What the run says of the old arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Run {
-    /// The outputs of an execution are alive at the next one's start: they go in again, and the old arrays are done with.
+    /// What was alive at a start beside the outputs of the execution before cannot hold the arguments: so those outputs are
+    /// the arguments, and the old arrays are done with.
     FedBack,
-    /// They are not: the same arguments are passed again, and donating them would break the program.
+    /// The outputs of the execution before were gone: the same arguments are passed again, and donating them would break the
+    /// program.
     UsedAgain,
-    /// Too few executions to tell.
+    /// Either is possible.
     Unknown,
 }
 
@@ -84,7 +86,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         .at("plan", None, "parameters against outputs");
     if run == Run::FedBack {
         draft =
-            draft.at("live", None, "the outputs of the execution before are alive: they are the arguments");
+            draft.at("live", None, "the outputs of the execution before: nothing else can be the arguments");
     }
     Some(draft.done())
 }
@@ -127,21 +129,29 @@ fn missed(detail: &Detail) -> Missed {
     it
 }
 
-/// Whether the outputs of the execution before the last were alive when the last one started.
+/// What was alive when the last execution started.
 fn run_says(case: &Case, missed: Bytes) -> Run {
     let executions = case.executions_here();
-    let [.., before, _] = executions.as_slice() else { return Run::Unknown };
-    if case.report.live_at_last_start.is_empty() {
+    let (Some(module), [.., (_, before), (_, last)]) = (case.module, executions.as_slice()) else {
         return Run::Unknown;
-    }
-    let Some(module) = case.module else { return Run::Unknown };
-    let alive: Bytes = case
+    };
+    let Some(in_use) = last.in_use_start_bytes.filter(|_| !case.report.live_at_last_start.is_empty()) else {
+        return Run::Unknown;
+    };
+    let returned: Bytes = case
         .report
         .live_at_last_start
         .iter()
-        .filter(|g| g.kind == LiveKind::Outputs && g.execution == Some(before.1.number))
+        .filter(|g| g.kind == LiveKind::Outputs && g.execution == Some(before.number))
         .filter(|g| g.module.as_ref().is_some_and(|m| *m == module.name || *m == module.base_name))
         .map(|g| g.bytes)
         .sum();
-    if alive.0 >= missed.0 / 2 { Run::FedBack } else { Run::UsedAgain }
+    let others = in_use.saturating_sub(returned);
+    if returned.0 < missed.0 / 2 {
+        Run::UsedAgain
+    } else if others.0 < missed.0 / 2 {
+        Run::FedBack
+    } else {
+        Run::Unknown
+    }
 }

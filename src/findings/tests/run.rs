@@ -224,6 +224,12 @@ fn state_that_is_not_donated_is_told_from_gradients_and_from_arguments_used_agai
     ran(&mut report, 300);
     live(&mut report, LiveKind::Outputs, "outputs of jit_train_step execution 0", 300, Some(0));
     assert_eq!(severity(&report, &detail), Some(Severity::Warning));
+    // Something else is alive too that can be the arguments: no proof either way.
+    detail.has_backward = false;
+    report.executions[1].in_use_start_bytes = Some(Bytes(600 * MIB));
+    assert_eq!(severity(&report, &detail), Some(Severity::Note));
+    report.executions[1].in_use_start_bytes = Some(Bytes(300 * MIB));
+    assert_eq!(severity(&report, &detail), Some(Severity::Warning));
     // They were dropped: the same arguments are passed again.
     report.live_at_last_start.clear();
     live(&mut report, LiveKind::BeforeCapture, "allocated before the capture started", 300, None);

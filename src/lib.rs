@@ -29,6 +29,8 @@ pub mod report;
 #[forbid(unsafe_code)]
 pub mod run;
 #[forbid(unsafe_code)]
+pub mod self_test;
+#[forbid(unsafe_code)]
 pub mod synth;
 #[forbid(unsafe_code)]
 pub mod terms;

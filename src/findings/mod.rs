@@ -41,7 +41,8 @@ pub use detail::{Constant, Detail};
 pub use limits::limits;
 pub use verdict::verdict;
 
-use crate::report::Finding;
+use crate::estimate::Estimator;
+use crate::report::{Finding, Report};
 
 /// The rule of one finding.
 #[derive(Debug, Clone, Copy)]
@@ -88,4 +89,23 @@ pub fn findings(case: &Case) -> Vec<Finding> {
         all.insert(0, fits);
     }
     all
+}
+
+/// Makes the verdict, the findings and the limits of a report from what is in it; its lists have to be whole.
+///
+/// `detail` and `estimator` are of the module that the report names; `no_events` are the reasons that fit the capture for why
+/// it has no allocator events.
+pub fn conclude(
+    report: &mut Report,
+    detail: Option<&Detail>,
+    estimator: Option<&Estimator>,
+    no_events: &[String],
+) {
+    let case = Case::new(report, detail, estimator);
+    let findings = findings(&case);
+    let verdict = verdict(&case, &findings);
+    let limits = limits(&case, no_events);
+    report.findings = findings;
+    report.verdict = verdict;
+    report.limits = limits;
 }

@@ -23,6 +23,8 @@ pub mod findings;
 #[forbid(unsafe_code)]
 pub mod hlo;
 #[forbid(unsafe_code)]
+pub mod join;
+#[forbid(unsafe_code)]
 pub mod plan;
 #[forbid(unsafe_code)]
 pub mod report;

@@ -7,6 +7,7 @@ mod model;
 pub mod plain;
 mod plan;
 mod platform;
+pub mod run;
 mod summary;
 mod text;
 

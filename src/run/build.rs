@@ -97,6 +97,7 @@ impl Run {
                     Some(DeviceRun { module: base.to_owned(), program: id, count })
                 })
                 .collect(),
+            host_events: recorder.host_events,
             kernels_recorded: recorder.devices.iter().any(|d| d.labelled.is_some()),
             retries: recorder
                 .retries

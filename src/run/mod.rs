@@ -17,6 +17,7 @@ mod records;
 mod resort;
 #[allow(clippy::module_inception)]
 mod run;
+mod silent;
 mod tables;
 
 pub use allocator::{Allocator, Break, Peak, kind_of};
@@ -24,3 +25,4 @@ pub use pool::{About, Pool};
 pub use recorder::Recorder;
 pub use records::{AllocatorEvent, Context, DeviceCopies, UNKNOWN};
 pub use run::{DeviceRun, Execution, NamedBy, Place, Program, Retry, Run, Wait};
+pub use silent::why_no_allocator_events;

@@ -211,6 +211,8 @@ pub struct Recorder {
     pub(super) op_waits: Vec<(i64, i64)>,
     /// Lines out of order: (plane, line).
     pub(super) unsorted: Vec<(usize, usize)>,
+    /// Whether any thread of the host has events.
+    pub(super) host_events: bool,
     /// Lines that were cut off.
     pub(super) cut_lines: u64,
     pub(super) first: Option<i64>,
@@ -289,6 +291,7 @@ impl Recorder {
             copies: HashMap::new(),
             op_waits: Vec::new(),
             unsorted: Vec::new(),
+            host_events: false,
             cut_lines: 0,
             first: None,
         }
@@ -377,6 +380,7 @@ impl Recorder {
             return self.roll_back(line);
         }
         if line.last == i64::MIN {
+            self.host_events = true;
             self.note_first(at);
         }
         line.last = at;

@@ -28,6 +28,8 @@ pub struct Run {
     pub programs: Vec<Program>,
     /// What ran on a TPU's cores, by the devices' own lines.
     pub device_runs: Vec<DeviceRun>,
+    /// Whether the host tracer recorded anything.
+    pub host_events: bool,
     /// Whether the profiler recorded any kernel with a label.
     pub kernels_recorded: bool,
     /// Copies within the device, by execution.

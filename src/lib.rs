@@ -50,6 +50,10 @@ pub mod proto {
     pub mod xspace {
         include!(concat!(env!("OUT_DIR"), "/oomscope.xspace.rs"));
     }
+    /// A device memory profile.
+    pub mod pprof {
+        include!(concat!(env!("OUT_DIR"), "/oomscope.pprof.rs"));
+    }
     /// A module with its plan.
     pub mod hlo {
         include!(concat!(env!("OUT_DIR"), "/oomscope.hlo.rs"));

@@ -89,6 +89,9 @@ fn text_of_all_sorts() {
         (b"<!DOCTYPE html><html>", "jax.xplane.pb", Kind::Foreign(Foreign::Html)),
         (b"<?xml version='1.0'?><Error>", "x.xplane.pb", Kind::Foreign(Foreign::Xml)),
         (b"version https://git-lfs.github.com/spec/v1\noid", "x.xplane.pb", Kind::Foreign(Foreign::Pointer)),
+        (b"\nTotal bytes used: 2 (2B)\n\nUsed values:\n<0 x @0>", "", Kind::Foreign(Foreign::PlanPart)),
+        (b"HloLiveRange (max 18):\n", "", Kind::Foreign(Foreign::PlanPart)),
+        (b"Memory Space: default (color=0)\nTotal bytes: 4 (4B)", "", Kind::MemoryUsageText),
         (b"HloModule jit_step, is_scheduled=true", "a.txt", Kind::Foreign(Foreign::ProgramText)),
         (b"module @jit_step attributes", "a.mlir", Kind::Foreign(Foreign::ProgramText)),
     ] {
@@ -115,6 +118,7 @@ fn strays() {
             Foreign::TensorBoardEvents,
         ),
         (b"\x12\x04\x08\x01\x10\x02\x0a\x02\x08\x01", "h.op_stats.pb", Foreign::Derived),
+        (b"\x0a\x07\x08\x24\x10\x00\x1a\x01a", "m.gpu-memory-usage-report.pb", Foreign::PlanPart),
         (b"\x9c\x11\xfe\x00\x8a\x91\xe0", "", Foreign::Unknown),
         // A gzip file through a text conversion.
         (b"\x1f\xef\xbf\xbd\x08\0\0\0\xef\xbf\xbd\x03", "a.gz", Foreign::Mangled),

@@ -19,6 +19,8 @@ pub enum Foreign {
     ModuleAlone,
     /// HLO or StableHLO as text: the program without its plan.
     ProgramText,
+    /// A part of XLA's dump of a plan that does not stand alone: values, live ranges, the short report as protobuf.
+    PlanPart,
     /// TensorBoard's scalars and histograms.
     TensorBoardEvents,
     /// A PyTorch memory snapshot, or another pickle.
@@ -68,6 +70,7 @@ impl Foreign {
             Foreign::Derived => "a file that XProf computed from a capture, not the capture",
             Foreign::ModuleAlone => "an HLO module without its buffer assignment",
             Foreign::ProgramText => "the text of a program, without its memory plan",
+            Foreign::PlanPart => "a part of XLA's dump of a plan that does not stand alone",
             Foreign::TensorBoardEvents => "an event file of TensorBoard (scalars, histograms)",
             Foreign::Pickle => "a Python pickle, perhaps a memory snapshot of PyTorch",
             Foreign::Nsight => "a report of Nsight Systems or a SQLite database",
@@ -106,7 +109,7 @@ impl Foreign {
                 "Bring an `HloProto`: `XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\"` writes `*.hlo.pb` with \
                  the plan, for each module after optimizations"
             }
-            Foreign::ProgramText => {
+            Foreign::ProgramText | Foreign::PlanPart => {
                 "Bring the `*-buffer-assignment.txt` that lies beside it, or `*.hlo.pb` from \
                  `XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\"`"
             }

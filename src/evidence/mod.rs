@@ -5,7 +5,9 @@
 pub mod archive;
 pub mod error_text;
 mod foreign;
+pub mod memory_profile;
 mod sniff;
+pub mod xla_text;
 
 pub use foreign::Foreign;
 pub use sniff::{HEAD_BYTES, Kind, sniff};

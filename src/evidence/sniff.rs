@@ -62,6 +62,9 @@ pub fn sniff(head: &[u8], len: u64, name: &str) -> Kind {
     if is_derived(&name) {
         return Kind::Foreign(Foreign::Derived);
     }
+    if name.ends_with("memory-usage-report.pb") {
+        return Kind::Foreign(Foreign::PlanPart);
+    }
     if head.windows(12).any(|w| w == b"brain.Event:") {
         return Kind::Foreign(Foreign::TensorBoardEvents);
     }
@@ -197,6 +200,15 @@ fn by_text(head: &[u8], name: &str) -> Kind {
     if start.starts_with("BufferAssignment:") {
         return Kind::BufferAssignmentText;
     }
+    if start.starts_with("HloLiveRange (")
+        || start.starts_with("buffer_id,buffer_name,offset,size,")
+        || (start.starts_with("Total bytes used:") && start.contains("Used values:"))
+    {
+        return foreign(Foreign::PlanPart);
+    }
+    if start.starts_with("Memory Space: ") && start.contains("Total bytes:") {
+        return Kind::MemoryUsageText;
+    }
     if start.starts_with("Total bytes used:")
         || (name.contains("memory-usage-report") && start.contains("cumulative_size"))
     {
@@ -315,7 +327,11 @@ fn by_first_field(body: &[u8]) -> Inner {
                 return Inner::None;
             }
             match cursor.head() {
-                Ok(Some(next)) if next.number == 2 && next.kind == Wire::Varint => Inner::ValueType,
+                // Nothing follows the two, which tells it from other messages of numbers.
+                Ok(Some(next)) if next.number == 2 && next.kind == Wire::Varint => {
+                    let ends = cursor.varint().is_ok() && matches!(cursor.head(), Ok(None));
+                    if ends { Inner::ValueType } else { Inner::None }
+                }
                 Ok(Some(next)) if (2..=6).contains(&next.number) && next.kind == Wire::Bytes => Inner::XPlane,
                 Ok(None) => Inner::XPlane,
                 _ => Inner::None,

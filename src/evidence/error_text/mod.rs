@@ -20,6 +20,9 @@ pub use model::{
 };
 pub use size::TextSize;
 
+pub(super) use plan::opcode as opcode_of;
+pub(super) use words::quoted;
+
 use lines::{Line, writers};
 
 /// How many lines after a message can still name its executable or begin its plan.

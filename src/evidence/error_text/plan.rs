@@ -259,7 +259,7 @@ fn finish(buffer: &mut TextBuffer) {
 }
 
 /// The opcode behind a shape: a tuple's shape is in brackets, which nest.
-fn opcode(text: &str) -> Option<String> {
+pub(in crate::evidence) fn opcode(text: &str) -> Option<String> {
     let mut depth = 0i32;
     let end = text.find(|c: char| {
         match c {

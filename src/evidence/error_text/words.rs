@@ -80,7 +80,7 @@ pub(super) fn after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// The value of `key="…"` in a line; `\"` in it is a quote.
-pub(super) fn quoted(line: &str, key: &str) -> Option<String> {
+pub(in crate::evidence) fn quoted(line: &str, key: &str) -> Option<String> {
     let start = after(line, &format!("{key}=\""))?;
     // `after` trims; the quote's content keeps its own beginning, which is never space in metadata.
     let mut value = String::new();

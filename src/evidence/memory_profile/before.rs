@@ -1,0 +1,70 @@
+//! Names for the arrays that a capture knows only by size, because they were allocated before it started.
+
+use super::MemoryProfile;
+use crate::terms::SourceLine;
+use crate::units::{Bytes, Evidence};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Arrays of one size and the stacks of a profile that can have made them. Evidence: inferred, since only sizes and
+/// counts are compared, and the profile is of another moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BeforeMatch {
+    /// The size of the allocator's chunk.
+    pub chunk_bytes: Bytes,
+    /// How many of the capture's arrays have it.
+    pub count: u64,
+    /// How many arrays of the profile have it, over all stacks named here.
+    pub profile_count: u64,
+    /// The places in the program that made them, the one with the most arrays first, with their counts.
+    pub places: Vec<(SourceLine, u64)>,
+    /// How this is known.
+    pub evidence: Evidence,
+}
+
+/// BFC rounds requests up to this (`kMinAllocationSize`), and hands out the chunk so rounded unless a larger free one is
+/// not worth splitting.
+const UNIT: u64 = 256;
+
+/// Matches arrays that were allocated before a capture, given as (chunk size, count), with the stacks of a profile of the
+/// same process. Sizes that no stack has are left out; a size that several places have names them all.
+#[must_use]
+pub fn match_sizes(
+    profile: &MemoryProfile,
+    device: Option<&str>,
+    sizes: &[(Bytes, u64)],
+) -> Vec<BeforeMatch> {
+    let mut of_size: BTreeMap<u64, BTreeMap<&SourceLine, u64>> = BTreeMap::new();
+    for stack in &profile.stacks {
+        let elsewhere = device.is_some() && stack.device.as_deref() != device;
+        if stack.kind != "buffer" || elsewhere {
+            continue;
+        }
+        let Some(place) = profile.place(stack) else { continue };
+        for arrays in &stack.sizes {
+            if let Some(chunk) = arrays.bytes.0.checked_next_multiple_of(UNIT).filter(|&c| c > 0) {
+                let count = of_size.entry(chunk).or_default().entry(place).or_default();
+                *count = count.saturating_add(arrays.count);
+            }
+        }
+    }
+    let mut wanted: BTreeMap<Bytes, u64> = BTreeMap::new();
+    for &(size, count) in sizes {
+        let sum = wanted.entry(size).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    let mut found: Vec<BeforeMatch> = wanted
+        .into_iter()
+        .filter_map(|(chunk_bytes, count)| {
+            let places = of_size.get(&chunk_bytes.0)?;
+            let mut places: Vec<(SourceLine, u64)> =
+                places.iter().map(|(&place, &n)| (place.clone(), n)).collect();
+            places.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+            let profile_count = places.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+            Some(BeforeMatch { chunk_bytes, count, profile_count, places, evidence: Evidence::Inferred })
+        })
+        .collect();
+    found.sort_by_key(|m| std::cmp::Reverse(m.chunk_bytes.0.saturating_mul(m.count)));
+    found
+}

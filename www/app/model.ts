@@ -33,6 +33,7 @@ export class Model {
   private opening: Opening | null = null;
   private readonly listeners = new Set<() => void>();
   private pending = 0;
+  private later: ReturnType<typeof setTimeout> | undefined;
   /** Captures kept from before, when files are added. */
   private kept: Item[] = [];
   private readonly reports = new Map<Capture, Map<string, Promise<Report>>>();
@@ -186,15 +187,24 @@ export class Model {
 
   /** Changes settings; `quietly` without a step for the back button. */
   go(change: Partial<Settings>, quietly = false): void {
+    if (!quietly) this.address('replaceState');
     this.settings = { ...this.settings, ...change };
-    const url = location.pathname + location.search + write(this.settings);
-    try {
-      if (quietly) history.replaceState(null, '', url);
-      else history.pushState(null, '', url);
-    } catch {
-      // Some browsers refuse this for a file:// page, or after a hundred changes in a row: the view still changes.
-    }
+    // Dragging over a chart changes the moment faster than browsers let a page change its address.
+    clearTimeout(this.later);
+    if (quietly) this.later = setTimeout(() => this.address('replaceState'), 250);
+    else this.address('pushState');
     this.refresh();
+  }
+
+  private address(how: 'pushState' | 'replaceState'): void {
+    clearTimeout(this.later);
+    const url = location.pathname + location.search + write(this.settings);
+    if (url === location.pathname + location.search + location.hash) return;
+    try {
+      history[how](null, '', url);
+    } catch {
+      // Refused, as some browsers do for a page from the disk: the view changes all the same.
+    }
   }
 
   private arrive(): void {

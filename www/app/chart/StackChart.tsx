@@ -88,8 +88,12 @@ export function StackChart(props: Props) {
       [strip.current, c.f.width - c.f.left - c.f.right, 32],
     ] as const) {
       if (canvas === null) continue;
-      canvas.width = Math.max(1, Math.round(wide * density));
-      canvas.height = Math.round(high * density);
+      const pixels = Math.max(1, Math.round(wide * density));
+      // A canvas is made anew by setting its size, be it the same.
+      if (canvas.width !== pixels || canvas.height !== Math.round(high * density)) {
+        canvas.width = pixels;
+        canvas.height = Math.round(high * density);
+      }
       canvas.style.width = `${Math.max(0, wide)}px`;
       canvas.style.height = `${high}px`;
     }

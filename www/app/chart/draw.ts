@@ -297,6 +297,26 @@ export function paintOver(
   }
 }
 
+const silhouettes = new WeakMap<Series, { wide: number; path: Path2D }>();
+
+/** The outline of a whole series, made once for a width: it stays while the window over it moves. */
+function silhouette(s: Series, wide: number, width: number, y: Scale): Path2D {
+  const kept = silhouettes.get(s);
+  if (kept?.wide === wide) return kept.path;
+  const path = new Path2D();
+  const { most } = columns(s, s.whole, wide);
+  path.moveTo(0, y.start);
+  for (let c = 0; c < wide; c++) {
+    const i = most[c] as number;
+    const v = at(y, i < 0 ? 0 : (s.totals[i] as number));
+    path.lineTo((c / wide) * width, v);
+    path.lineTo(((c + 1) / wide) * width, v);
+  }
+  path.lineTo(width, y.start);
+  silhouettes.set(s, { wide, path });
+  return path;
+}
+
 /** The whole of the series in a strip, with the window that is shown. */
 export function paintOverview(
   ctx: CanvasRenderingContext2D,
@@ -312,18 +332,8 @@ export function paintOverview(
   const top = (s.totals[s.peak] ?? 0) * 1.05 || 1;
   const y: Scale = { from: 0, to: top, start: height, end: 2 };
   const wide = Math.max(1, Math.round(width * density));
-  const { most } = columns(s, s.whole, wide);
   ctx.fillStyle = color('--ink-faint');
-  ctx.beginPath();
-  ctx.moveTo(0, height);
-  for (let c = 0; c < wide; c++) {
-    const i = most[c] as number;
-    const v = at(y, i < 0 ? 0 : (s.totals[i] as number));
-    ctx.lineTo(c / density, v);
-    ctx.lineTo((c + 1) / density, v);
-  }
-  ctx.lineTo(width, height);
-  ctx.fill();
+  ctx.fill(silhouette(s, wide, width, y));
   const a = at(x, window.from);
   const b = Math.max(a + 4, at(x, window.to));
   ctx.fillStyle = color('--shade');

@@ -102,7 +102,7 @@ export function Name({ text, most = 90, full = false }: { text: string; most?: n
   const [open, setOpen] = useState(false);
   if (text.length <= most) {
     return (
-      <span class="name">
+      <span class={text.length <= 26 ? 'name short' : 'name'}>
         <Text text={text} />
       </span>
     );

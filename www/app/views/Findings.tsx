@@ -76,6 +76,28 @@ export function EvidenceLinks({ finding, report }: { finding: Finding; report: R
   );
 }
 
+/** The numbers of a finding, each with how it is known. */
+function Numbers({ of }: { of: Finding }) {
+  const numbers = Object.entries(of.numbers);
+  if (numbers.length === 0) return null;
+  return (
+    <table class="numbers">
+      <caption class="offscreen">Numbers of this finding</caption>
+      <tbody>
+        {numbers.map(([name, n]) => (
+          <tr key={name}>
+            <th scope="row">{named(name)}</th>
+            <td class="number">{amount(name, n.value)}</td>
+            <td>
+              <Tag evidence={n.evidence} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
 /** One finding across both columns: words on the left, fixes on the scale on the right. */
 export function FindingRow({
   finding,
@@ -90,7 +112,6 @@ export function FindingRow({
   number: number;
   full?: boolean;
 }) {
-  const numbers = Object.entries(finding.numbers);
   return (
     <article class={`finding finding-${finding.severity}`} aria-labelledby={`finding-${number}`}>
       <div class="finding-words">
@@ -109,6 +130,7 @@ export function FindingRow({
           </p>
         )}
         <EvidenceLinks finding={finding} report={report} />
+        {full && <Numbers of={finding} />}
       </div>
       <div class="finding-fixes">
         {finding.fixes.length > 0 && (
@@ -118,22 +140,7 @@ export function FindingRow({
             ))}
           </ul>
         )}
-        {(full || finding.fixes.length === 0) && numbers.length > 0 && (
-          <table class="numbers">
-            <caption class="offscreen">Numbers of this finding</caption>
-            <tbody>
-              {numbers.map(([name, n]) => (
-                <tr key={name}>
-                  <th scope="row">{named(name)}</th>
-                  <td class="number">{amount(name, n.value)}</td>
-                  <td>
-                    <Tag evidence={n.evidence} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
+        {!full && finding.fixes.length === 0 && <Numbers of={finding} />}
       </div>
     </article>
   );

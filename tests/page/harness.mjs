@@ -86,6 +86,22 @@ export async function openPage({ from = 'file', context: settings = {}, hash = '
 }
 
 /**
+ * A script for {@link openPage}: in the page's workers, files of more than `most` bytes never end.
+ * @param {number} most
+ */
+export function endless(most) {
+  const before = `const { stream } = Blob.prototype;
+    Blob.prototype.stream = function () {
+      return this.size > ${most} ? new ReadableStream() : stream.call(this);
+    };`;
+  return `{
+    const { createObjectURL } = URL;
+    URL.createObjectURL = (blob) =>
+      createObjectURL(blob.type === 'text/javascript' ? new Blob([${JSON.stringify(before)}, blob], { type: blob.type }) : blob);
+  }`;
+}
+
+/**
  * Waits until the page is in one of these states.
  * @param {import('playwright-core').Page} page
  * @param {...('empty' | 'reading' | 'done' | 'error')} states

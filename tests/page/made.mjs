@@ -2,7 +2,7 @@
 
 /** Writes protobuf messages. */
 class Message {
-  /** @type {number[] | Buffer[]} */
+  /** @type {Buffer[]} */
   #parts = [];
   /** @param {number} field @param {number | bigint} value */
   int(field, value) {
@@ -29,7 +29,7 @@ class Message {
     return this;
   }
   bytes() {
-    const whole = Buffer.concat(/** @type {Buffer[]} */ (this.#parts));
+    const whole = Buffer.concat(this.#parts);
     this.#parts = [whole];
     return whole;
   }
@@ -59,7 +59,11 @@ function varint(value) {
 
 const F32 = 11;
 /** @param {number} elements */
-const shape = (elements) => message().int(2, F32).put(3, varint(elements)).put(5, message().put(1, varint(0)));
+const shape = (elements) =>
+  message()
+    .int(2, F32)
+    .put(3, varint(elements))
+    .put(5, message().put(1, varint(0)));
 
 /**
  * The HloProto of a module whose temporaries follow one upon another, with all of them live in the middle.
@@ -209,7 +213,12 @@ function hostPlane(allocator, pairs, frame, capacity) {
       .int(3, 1000)
       .put(4, name)
       .put(4, message().int(1, 2).int(4, used))
-      .put(4, message().int(1, 3).int(4, capacity - used))
+      .put(
+        4,
+        message()
+          .int(1, 3)
+          .int(4, capacity - used),
+      )
       .put(4, message().int(1, 4).int(4, peak))
       .put(
         4,

@@ -131,6 +131,7 @@ function layers(
 ): void {
   const below = new Float64Array(sample.length);
   const above = new Float64Array(sample.length);
+  let drawn = false;
   for (const band of p.series.bands) {
     let any = false;
     for (let c = 0; c < sample.length; c++) {
@@ -158,11 +159,14 @@ function layers(
         ctx.fill();
       }
       // A hair of the ground between neighbours, so that they part without colour.
-      ctx.beginPath();
-      edge(ctx, f, y, above, density, true);
-      ctx.strokeStyle = color('--panel');
-      ctx.lineWidth = 0.75;
-      ctx.stroke();
+      if (drawn) {
+        ctx.beginPath();
+        edge(ctx, f, y, below, density, true);
+        ctx.strokeStyle = color('--panel');
+        ctx.lineWidth = 0.75;
+        ctx.stroke();
+      }
+      drawn = true;
     }
     below.set(above);
   }

@@ -66,14 +66,14 @@ export function read(fragment: string): Settings {
   };
 }
 
-/** The fragment of settings, without what is as at the start. Inverse of {@link read}. */
+/** The fragment of settings (names too long for a link are left out), without what is as at the start. Inverse of {@link read}. */
 export function write(s: Settings): string {
   const out = new URLSearchParams();
   if (s.view !== START.view) out.set('view', s.view);
   if (s.file !== START.file) out.set('file', String(s.file + 1));
-  if (s.module !== null) out.set('module', s.module);
+  if (short(s.module) !== null) out.set('module', s.module ?? '');
   if (s.event !== null) out.set('event', String(s.event));
-  if (s.allocator !== null) out.set('allocator', s.allocator);
+  if (short(s.allocator) !== null) out.set('allocator', s.allocator ?? '');
   if (s.at !== null) out.set('at', String(s.at));
   if (s.focus !== null) out.set('focus', s.focus);
   if (s.before !== null) out.set('before', String(s.before + 1));

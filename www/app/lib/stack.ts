@@ -10,7 +10,7 @@ const MACHINERY =
 function unwrapped(part: string): string {
   let name = part;
   for (;;) {
-    const inner = /^(jvp|transpose|vmap|pmap|remat|checkpoint|custom_jvp|custom_vjp)\((.*)\)$/.exec(name);
+    const inner = /^(jvp|transpose|vmap|pmap|remat|checkpoint|custom_jvp|custom_vjp)\((.*)\)$/s.exec(name);
     if (inner === null) return /^p?jit\(/.test(name) ? '' : name;
     name = inner[2] ?? '';
   }

@@ -7,6 +7,7 @@ import { bareShape, bufferKey, modulePath } from '../lib/stack';
 import { plain, shortPath } from '../lib/text';
 import { count, plural, size } from '../lib/units';
 import { Chip, Keyed, Name, Size, Source, Tag } from '../ui/basic';
+import { Choice } from '../ui/choice';
 import { type Column, DataTable } from '../ui/table';
 import { swatchOf } from './Treemap';
 
@@ -225,31 +226,20 @@ function Filters({ buffers, filter, onFilter }: Pick<Props, 'buffers' | 'filter'
           </label>
         ))}
       </fieldset>
-      <label>
-        <span class="offscreen">Kind</span>
-        <select
-          value={filter.kind}
-          onChange={(e) => onFilter({ ...filter, kind: e.currentTarget.value as BufferKind | '' })}
-        >
-          <option value="">every kind</option>
-          {kinds.map((k) => (
-            <option key={k} value={k}>
-              {KIND[k].label}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="offscreen">File</span>
-        <select value={filter.file} onChange={(e) => onFilter({ ...filter, file: e.currentTarget.value })}>
-          <option value="">every file</option>
-          {files.map(([file, bytes]) => (
-            <option key={file} value={file}>
-              {plain(shortPath(file), 50)} · {size(bytes)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="Kind"
+        quiet
+        options={['every kind', ...kinds.map((k) => KIND[k].label)]}
+        at={kinds.indexOf(filter.kind as BufferKind) + 1}
+        onChoose={(i) => onFilter({ ...filter, kind: kinds[i - 1] ?? '' })}
+      />
+      <Choice
+        label="File"
+        quiet
+        options={['every file', ...files.map(([file, bytes]) => `${plain(shortPath(file), 50)} · ${size(bytes)}`)]}
+        at={files.findIndex(([file]) => file === filter.file) + 1}
+        onChoose={(i) => onFilter({ ...filter, file: files[i - 1]?.[0] ?? '' })}
+      />
       {filter !== NO_FILTER && (
         <button type="button" class="quiet" onClick={() => onFilter(NO_FILTER)}>
           Clear

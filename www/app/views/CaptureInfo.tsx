@@ -102,7 +102,9 @@ export function CaptureView({ report }: { report: Report }) {
     : undefined;
   return (
     <section aria-labelledby="capture-title" class="stack">
-      <h2 id="capture-title">What was read</h2>
+      <h1 class="title" id="capture-title">
+        What was read
+      </h1>
       <div class="two-columns">
         <dl class="facts">
           <dt>File</dt>
@@ -140,7 +142,7 @@ export function CaptureView({ report }: { report: Report }) {
 
       {report.warnings.length > 0 && (
         <div id="warning">
-          <h3>Warnings about the file</h3>
+          <h2>Warnings about the file</h2>
           <ul class="plain-list">
             {report.warnings.slice(0, 200).map((w, i) => (
               <li key={i}>
@@ -154,9 +156,9 @@ export function CaptureView({ report }: { report: Report }) {
       {report.modules.length > 0 && (
         <div>
           <div class="view-head">
-            <h3>
+            <h2>
               Modules <Tag evidence="read" />
-            </h3>
+            </h2>
             {report.module !== null && report.module_why !== null && (
               <p class="soft">
                 <Name text={report.module} most={60} /> is analysed: {WHY[report.module_why]}
@@ -177,7 +179,7 @@ export function CaptureView({ report }: { report: Report }) {
       )}
 
       <div id="limits">
-        <h3>What this capture cannot tell</h3>
+        <h2>What this capture cannot tell</h2>
         <ul class="plain-list">
           {report.limits.map((l) => (
             <li key={l.id}>

@@ -8,6 +8,7 @@ import { poolOf } from '../lib/pool';
 import { cut, plain } from '../lib/text';
 import { count, plural, signedCount, signedSize } from '../lib/units';
 import { Difference, Keyed, Name, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
+import { Choice } from '../ui/choice';
 import { useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
 import { type Column, DataTable } from '../ui/table';
@@ -23,24 +24,20 @@ export function CompareView({ report: after }: { report: Report }) {
   const beforeAt = settings.before !== null && settings.before < captures.length ? settings.before : fallback;
   const before = captures[beforeAt]?.capture?.report;
   if (before === undefined) return <p class="none">A comparison takes two captures: add another one.</p>;
-  const chooser = (label: string, value: number, set: (n: number) => void) => (
-    <label>
-      <span class="soft">{label} </span>
-      <select value={String(value)} onChange={(e) => set(Number(e.currentTarget.value))}>
-        {captures.map((c, i) => (
-          <option key={c.id} value={String(i)}>
-            {plain(cut(c.path || c.name, 60))}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const options = captures.map((c) => plain(cut(c.path || c.name, 60)));
   return (
     <section aria-labelledby="compare-title" class="stack">
       <div class="view-head">
-        <h2 id="compare-title">Before and after</h2>
-        {chooser('before', beforeAt, (n) => model.go({ before: n }))}
-        {chooser('after', position, (n) => model.go({ file: n, before: beforeAt, module: null }))}
+        <h1 class="title" id="compare-title">
+          Before and after
+        </h1>
+        <Choice label="before" options={options} at={beforeAt} onChoose={(n) => model.go({ before: n })} />
+        <Choice
+          label="after"
+          options={options}
+          at={position}
+          onChoose={(n) => model.go({ file: n, before: beforeAt, module: null })}
+        />
         <button
           type="button"
           class="quiet"
@@ -152,7 +149,7 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
       </div>
       <div class="two-columns">
         <div>
-          <h3>Numbers</h3>
+          <h2>Numbers</h2>
           <div class="table">
             <Scroll label="Numbers before and after">
               <table>
@@ -196,7 +193,7 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
           </div>
         </div>
         <div>
-          <h3>Findings</h3>
+          <h2>Findings</h2>
           {findings.length === 0 && <p class="none">Neither has anything to complain about.</p>}
           <ul class="plain-list changes">
             {findings.map(({ change, finding }) => (
@@ -213,7 +210,7 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
       {buffers.length > 0 && (
         <div>
           <div class="view-head">
-            <h3>Buffers at the peak, by name and shape</h3>
+            <h2>Buffers at the peak, by name and shape</h2>
             <p class="soft">{plural(same, 'row')} without a difference last</p>
           </div>
           <DataTable

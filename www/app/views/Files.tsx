@@ -90,9 +90,9 @@ export function FilesView() {
   );
   return (
     <section aria-labelledby="files-title" class="stack">
-      <h2 id="files-title">
+      <h1 class="title" id="files-title">
         {plural(captures.length, 'capture')}, {plural(rows.length, 'device')}
-      </h2>
+      </h1>
       {odd !== undefined && rows.length > 1 && (
         <p class="lede">
           {odd.off !== null && odd.off > ODD ? (
@@ -113,7 +113,7 @@ export function FilesView() {
       )}
       {failed.length > 0 && (
         <div>
-          <h3>{plural(failed.length, 'file')} not read</h3>
+          <h2>{plural(failed.length, 'file')} not read</h2>
           <ItemList items={failed} />
         </div>
       )}

@@ -118,9 +118,9 @@ export function FindingRow({
         <p class="finding-head">
           <SeverityMark severity={finding.severity} /> <Tag evidence={finding.evidence} />
         </p>
-        <h3 id={`finding-${number}`}>
+        <h2 id={`finding-${number}`}>
           <Prose text={finding.title} />
-        </h3>
+        </h2>
         <p>
           <Prose text={finding.sentence} />
         </p>
@@ -151,7 +151,9 @@ export function FindingsView({ report }: { report: Report }) {
   const gauge = gaugeOf(pool, reach(report.findings));
   return (
     <section aria-labelledby="findings-title">
-      <h2 id="findings-title">Findings</h2>
+      <h1 class="title" id="findings-title">
+        Findings
+      </h1>
       <p class="lede">
         {pool !== null && (
           <>

@@ -9,6 +9,7 @@ import { setTheme, type Theme, theme } from '../lib/theme';
 import { size } from '../lib/units';
 import { sentence } from '../model';
 import { CopyButton, Name } from '../ui/basic';
+import { Choice } from '../ui/choice';
 import { Chooser } from '../ui/choosers';
 import { useModel } from '../ui/context';
 
@@ -19,47 +20,26 @@ export function CaptureBar({ report }: { report: Report }) {
   return (
     <div class="capture-bar">
       {captures.length > 1 ? (
-        <label>
-          <span class="offscreen">Capture</span>
-          <select
-            value={String(captures.indexOf(model.current as never))}
-            onChange={(e) =>
-              model.go({
-                file: Number(e.currentTarget.value),
-                module: null,
-                event: null,
-                at: null,
-                allocator: null,
-                focus: null,
-              })
-            }
-          >
-            {captures.map((c, i) => (
-              <option key={c.id} value={String(i)}>
-                {plain(cut(c.path || c.name, 60))}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Capture"
+          quiet
+          options={captures.map((c) => plain(cut(c.path || c.name, 60)))}
+          at={captures.findIndex((c) => c === model.current)}
+          onChoose={(file) => model.go({ file, module: null, event: null, at: null, allocator: null, focus: null })}
+        />
       ) : (
         <span class="file">
           <Name text={source.file} most={48} />
         </span>
       )}
       {report.modules.length > 0 && (
-        <label>
-          <span class="offscreen">Module</span>
-          <select
-            value={model.settings.module ?? report.module ?? ''}
-            onChange={(e) => model.go({ module: e.currentTarget.value, event: null, focus: null })}
-          >
-            {[...report.modules].map((m) => (
-              <option key={m.program_id} value={m.name}>
-                {plain(cut(m.name, 60))} · {size(deviceSpace(m)?.need_bytes ?? 0)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Module"
+          quiet
+          options={report.modules.map((m) => `${plain(cut(m.name, 60))} · ${size(deviceSpace(m)?.need_bytes ?? 0)}`)}
+          at={report.modules.findIndex((m) => m.name === (model.loading ?? report.module))}
+          onChoose={(i) => model.go({ module: report.modules[i]?.name ?? null, event: null, focus: null })}
+        />
       )}
       {model.loading !== null && (
         <span class="soft" role="status">

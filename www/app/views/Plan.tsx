@@ -110,9 +110,9 @@ function ThePlan({ report, capture, plan }: { report: Report; capture: Capture; 
   return (
     <section aria-labelledby="plan-title" class="stack">
       <div class="view-head">
-        <h2 id="plan-title">
+        <h1 class="title" id="plan-title">
           Plan of <Name text={plan.module} most={60} />
-        </h2>
+        </h1>
         {peak !== null && (
           <p>
             Heap peak <Size bytes={peak.bytes} stop /> <Tag evidence="read" /> at event {count(peak.event)} of{' '}
@@ -182,10 +182,10 @@ function ThePlan({ report, capture, plan }: { report: Report; capture: Capture; 
       {peak !== null && (
         <>
           <div class="view-head">
-            <h3 id="buffers-title">
+            <h2 id="buffers-title">
               Buffers live at {moment(event)}
               {atPeak && ', the peak'}
-            </h3>
+            </h2>
             {instruction !== null && (
               <p class="soft">
                 while <Name text={instruction} most={80} /> runs
@@ -277,7 +277,7 @@ function DonationTable({ plan }: { plan: PlanReport }) {
   return (
     <>
       <div class="view-head">
-        <h3>Parameters and the outputs of their shape</h3>
+        <h2>Parameters and the outputs of their shape</h2>
         <p>
           {missed_bytes > 0 ? (
             <>

@@ -11,6 +11,7 @@ import type { Range } from '../lib/scale';
 import { plain } from '../lib/text';
 import { count, decimalStep, duration, percent, plural, size, tickTime } from '../lib/units';
 import { Keyed, Name, Size, Tag, Unknown } from '../ui/basic';
+import { Choice } from '../ui/choice';
 import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
 import { type Column, DataTable } from '../ui/table';
@@ -26,21 +27,18 @@ export function RunView({ report, capture }: { report: Report; capture: Capture 
   return (
     <section aria-labelledby="run-title" class="stack">
       <div class="view-head">
-        <h2 id="run-title">Run</h2>
+        <h1 class="title" id="run-title">
+          Run
+        </h1>
         {allocators.length > 1 && allocator !== null && (
-          <label>
-            <span class="soft">allocator </span>
-            <select
-              value={allocator.name}
-              onChange={(e) => model.go({ allocator: e.currentTarget.value, at: null, focus: null })}
-            >
-              {allocators.map((a) => (
-                <option key={a.name} value={a.name}>
-                  {plain(a.name, 50)} · peak {a.peak_bytes === null ? 'unknown' : size(a.peak_bytes)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label="allocator"
+            options={allocators.map(
+              (a) => `${plain(a.name, 50)} · peak ${a.peak_bytes === null ? 'unknown' : size(a.peak_bytes)}`,
+            )}
+            at={allocators.indexOf(allocator)}
+            onChoose={(i) => model.go({ allocator: allocators[i]?.name ?? null, at: null, focus: null })}
+          />
         )}
         {allocator !== null && allocators.length === 1 && <Name text={allocator.name} />}
       </div>
@@ -213,9 +211,9 @@ function OneAllocator({ report, capture, allocator: a }: { report: Report; captu
 function AllocatorFacts({ allocator: a, card }: { allocator: Allocator; card: number | null }) {
   return (
     <div>
-      <h3>
+      <h2>
         The allocator <Tag evidence="measured" />
-      </h3>
+      </h2>
       <dl class="facts">
         <dt>Capacity</dt>
         <dd>
@@ -325,9 +323,9 @@ function LiveNow({ capture, allocator: a, at }: { capture: Capture; allocator: A
   return (
     <div>
       <div class="view-head">
-        <h3>
+        <h2>
           Live at {duration(at)} <Tag evidence="measured" />
-        </h3>
+        </h2>
         {live.value !== null && (
           <p>
             <Size bytes={live.value.in_use_bytes} /> in use
@@ -523,7 +521,7 @@ function Executions({ report }: { report: Report }) {
   return (
     <div>
       <div class="view-head">
-        <h3>Executions</h3>
+        <h2>Executions</h2>
         <p class="soft">
           {count(rows.length)}
           {failed > 0 && `, ${count(failed)} failed`}
@@ -615,7 +613,7 @@ function Waits({ report, rows }: { report: Report; rows: readonly { r: Retry; i:
   if (report.retries.length === 0) return null;
   return (
     <div>
-      <h3>Waits for memory to come back</h3>
+      <h2>Waits for memory to come back</h2>
       <DataTable
         caption="Waits of the allocator"
         columns={waitColumns}
@@ -665,10 +663,10 @@ function LiveAtLastStart({ report }: { report: Report }) {
   if (rows.length === 0) return null;
   return (
     <div id="live">
-      <h3>
+      <h2>
         Live when the last execution of{' '}
         {report.module === null ? 'the module' : <Name text={report.module} most={50} />} started
-      </h3>
+      </h2>
       <DataTable
         caption="Arrays live when the last execution started, by origin"
         columns={liveColumns}
@@ -711,7 +709,7 @@ function Between({ report }: { report: Report }) {
   if (rows.length === 0) return null;
   return (
     <div id="between">
-      <h3>Host events between the last two executions</h3>
+      <h2>Host events between the last two executions</h2>
       <DataTable
         caption="Host events between the last two executions"
         columns={betweenColumns}

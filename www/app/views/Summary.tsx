@@ -66,7 +66,6 @@ export function SummaryView({ report }: { report: Report }) {
             )}
           </div>
         </div>
-        <h2 class="offscreen">The gravest findings</h2>
         {gravest.map((f, i) => (
           <FindingRow key={`${f.id}-${i}`} finding={f} report={report} gauge={gauge} number={i} />
         ))}

@@ -100,7 +100,8 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
   }, [buffers, width, height]);
 
   const leaves = nodes.filter((n) => n.children === undefined && n.x1 > n.x0 && n.y1 > n.y0);
-  const cells = leaves.filter((n) => n.data.buffer !== null);
+  // In the order of the eye, and of the keys: the largest first.
+  const cells = leaves.filter((n) => n.data.buffer !== null).sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
   const keyOf = (n: HierarchyRectangularNode<Node>) => (n.data.buffer === null ? '' : bufferKey(n.data.buffer));
   const active = cells.some((n) => keyOf(n) === selected) ? selected : (cells[0] && keyOf(cells[0])) || null;
 
@@ -124,8 +125,7 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
     const next = cells[Math.max(0, Math.min(cells.length - 1, to))];
     if (next === undefined) return;
     onSelect(keyOf(next));
-    const { key } = { key: keyOf(next) };
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus());
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
   };
 
   const place = (n: HierarchyRectangularNode<Node>) => ({
@@ -168,7 +168,7 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
           );
         const key = bufferKey(b);
         const words = `${bareShape(b.shape)}${b.count > 1 ? ` ×${b.count}` : ''}`;
-        const whole = `${plain(words, 80)}, ${size(b.bytes * b.count)}, ${n.data.swatch?.label}${b.op_name === null ? '' : `, ${plain(b.op_name, 160)}`}`;
+        const whole = `${plain(words, 60)} ${size(b.bytes * b.count)}, ${n.data.swatch?.label}${b.op_name === null ? '' : `, ${plain(b.op_name, 160)}`}`;
         const wide = n.x1 - n.x0 > 64 && n.y1 - n.y0 > 16;
         return (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys of all its options
@@ -177,7 +177,6 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
             role="option"
             class={`${fill}${key === selected ? ' chosen' : ''}`}
             style={place(n)}
-            data-key={key}
             data-tip={whole}
             aria-label={whole}
             aria-selected={key === selected}
@@ -186,8 +185,7 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
           >
             {wide && (
               <>
-                <span>{plain(words, 60)}</span>
-                {n.y1 - n.y0 > 32 && <span>{size(b.bytes * b.count)}</span>}
+                <span>{plain(words, 60)}</span> {n.y1 - n.y0 > 32 && <span>{size(b.bytes * b.count)}</span>}
               </>
             )}
           </div>

@@ -31,12 +31,14 @@ export function WhatIfView({ report, capture }: { report: Report; capture: Captu
   const result = chosen.length === 0 ? null : answer.value;
   return (
     <section aria-labelledby="whatif-title" class="stack">
-      <h2 id="whatif-title">What if</h2>
+      <h1 class="title" id="whatif-title">
+        What if
+      </h1>
       <div class="on-scale">
         <GaugeLines gauge={gauge} />
         <div class="row">
           <div>
-            <h3>Now</h3>
+            <h2>Now</h2>
             {pool !== null && (
               <p>
                 The plan needs <Size bytes={pool.needBytes} stop /> <Tag evidence="read" />
@@ -50,7 +52,7 @@ export function WhatIfView({ report, capture }: { report: Report; capture: Captu
         </div>
         <div class="row finding">
           <div>
-            <h3>{chosen.length === 0 ? 'Choose what to try' : 'With what is chosen'}</h3>
+            <h2>{chosen.length === 0 ? 'Choose what to try' : 'With what is chosen'}</h2>
             <fieldset class="choices">
               <legend class="offscreen">Fixes to combine</legend>
               {counted.map((f) => (
@@ -107,15 +109,15 @@ export function WhatIfView({ report, capture }: { report: Report; capture: Captu
           .filter((f) => chosen.includes(f.id) && f.code !== null)
           .map((f) => (
             <div key={f.id}>
-              <h3>
+              <h2>
                 <Prose text={f.text} />
-              </h3>
+              </h2>
               <Code text={f.code ?? ''} label={`Code: ${plain(f.text, 80)}`} />
             </div>
           ))}
       {others.length > 0 && (
         <div>
-          <h3>Also worth trying, without a number</h3>
+          <h2>Also worth trying, without a number</h2>
           <ul class="plain-list">
             {others.map((f) => (
               <li key={f.id}>

@@ -1,0 +1,115 @@
+// Many files at once: progress, errors on their own file, cancel, a new drop while reading, hosts and comparison.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { choose, closeBrowser, drop, endless, openPage, sharedFile, untilState } from './harness.mjs';
+import { asFile, capture } from './made.mjs';
+
+after(closeBrowser);
+
+/** A small capture whose plan needs some more MiB than its neighbours. @param {string} host @param {number} mebibytes */
+const host = (host, mebibytes) =>
+  capture({
+    host,
+    module: 'jit_step',
+    buffers: [{ name: 'mul.1', opName: 'jit(step)/jvp(m)/mul', file: '/a/b.py', elements: mebibytes * 2 ** 18 }],
+  });
+
+test('fifty files: those that can be read are, each other one has its own sentence', async () => {
+  const { page, context, complaints } = await openPage();
+  const files = Array.from({ length: 50 }, (_, i) =>
+    i % 10 === 3
+      ? asFile(`notes-${i}.txt`, Buffer.from(`%PDF-1.7 number ${i}`))
+      : asFile(`host-${String(i).padStart(2, '0')}.xplane.pb`, host(`host-${i}`, i === 21 ? 96 : 64)),
+  );
+  await choose(page, files);
+  await untilState(page, 'done');
+  await page.getByRole('heading', { name: '45 captures, 45 devices' }).waitFor();
+  // The odd one out stands first, and is named.
+  assert.match(await page.locator('.lede').innerText(), /host-21.*needs 32\.00 MiB more than the median of 45 devices/);
+  assert.match(await page.getByRole('table').locator('tbody tr').first().innerText(), /host-21\.xplane\.pb/);
+  const failed = page.locator('.item-error');
+  assert.equal(await failed.filter({ hasText: 'notes-' }).count(), 5);
+  assert.match(await page.locator('.items').innerText(), /notes-3\.txt[\s\S]*PDF/);
+  // A row leads to its report.
+  await page.getByRole('link', { name: 'host-21.xplane.pb' }).click();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  assert.match(await page.getByRole('main').innerText(), /96\.00 MiB/);
+  await page.goBack();
+  await page.getByRole('heading', { name: '45 captures, 45 devices' }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('none of several can be read: each says why, and the state is an error', async () => {
+  const { page, context } = await openPage();
+  await choose(page, [asFile('a.pdf', Buffer.from('%PDF-1.7')), asFile('empty.xplane.pb', Buffer.alloc(0))]);
+  await untilState(page, 'error');
+  await page.getByRole('heading', { name: 'None of 2 files could be read' }).waitFor();
+  assert.equal((await page.locator('.item-error').count()) >= 2, true);
+  await page.getByRole('button', { name: 'Back to the start' }).click();
+  await untilState(page, 'empty');
+  await context.close();
+});
+
+/** Larger than what {@link endless} lets through. */
+const large = capture({ pairs: 2000 });
+
+test('reading shows how far it is, and can be cancelled', async () => {
+  const { page, context } = await openPage({ init: endless(100_000) });
+  await choose(
+    page,
+    Array.from({ length: 6 }, (_, i) => asFile(`slow-${i}.xplane.pb`, large)),
+  );
+  await untilState(page, 'reading');
+  await page.getByRole('heading', { name: 'Reading 6 files' }).waitFor();
+  assert.equal(await page.getByRole('progressbar', { name: 'Read so far' }).count(), 1);
+  assert.match(await page.locator('.overall').innerText(), /of \d\.\d\d MiB, 0 of 6 files/);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await untilState(page, 'empty');
+  // Nothing is left of it: the next is read as ever.
+  await choose(page, [asFile('next.xplane.pb', host('next', 8))]);
+  await untilState(page, 'done');
+  await context.close();
+});
+
+test('a new drop while reading replaces the old one', async () => {
+  const { page, context } = await openPage({ init: endless(100_000) });
+  await choose(
+    page,
+    Array.from({ length: 4 }, (_, i) => asFile(`old-${i}.xplane.pb`, large)),
+  );
+  await untilState(page, 'reading');
+  await drop(page, [{ name: 'new.xplane.pb', bytes: host('new', 8) }]);
+  await untilState(page, 'done');
+  const text = await page.locator('body').innerText();
+  assert.match(text, /new\.xplane\.pb/);
+  assert.doesNotMatch(text, /old-/);
+  await context.close();
+});
+
+test('two captures are compared: every number with its difference, buffers by name and shape', async () => {
+  const before = sharedFile('captures/made/synthetic-c_nodonate_475m.xplane.pb');
+  const after = sharedFile('captures/made/synthetic-d_fits_gpt_small.xplane.pb');
+  if (!before || !after) return;
+  const { page, context } = await openPage();
+  await choose(page, before);
+  await untilState(page, 'done');
+  await page.getByLabel('Add captures to compare').setInputFiles(after);
+  await page.getByRole('heading', { name: 'Before and after' }).waitFor();
+  await page.getByLabel('exact bytes').check();
+  const rows = await page.locator('table', { hasText: 'need of the plan' }).locator('tbody tr').allInnerTexts();
+  const number = (/** @type {string} */ t) => Number(t.replace('−', '-').replace(/[^-\d]/g, ''));
+  for (const row of rows) {
+    const [label = '', a = '', b = '', difference = ''] = row.split('\t');
+    if (/not in the capture/.test(row)) continue;
+    assert.equal(number(b) - number(a), number(difference), label);
+  }
+  assert.ok(rows.length > 8);
+  const buffers = page.getByRole('table', { name: 'Buffers at the peak before and after' }).locator('tbody tr');
+  assert.ok((await buffers.count()) > 10);
+  // The other way round, every difference turns its sign.
+  const first = (await page.locator('.big').innerText()).replace('+', '−');
+  await page.getByRole('button', { name: 'Swap' }).click();
+  await page.waitForFunction((old) => document.querySelector('.big')?.textContent?.replace('+', '−') === old, first);
+  await context.close();
+});

@@ -130,17 +130,22 @@ export function Name({ text, most = 90, full = false }: { text: string; most?: n
   );
 }
 
-/** Sentences from the analysis, which carry names: words too long to read are cut, with the whole on demand. */
+/**
+ * Sentences from the analysis, which carry names: what stands between backticks is code, and words too long to read are
+ * cut, with the whole on demand.
+ */
 export function Prose({ text }: { text: string }) {
-  if (text.length <= 120) return <Text text={text} />;
   const pieces: ComponentChildren[] = [];
   let from = 0;
-  for (const m of text.matchAll(/\S{121,}/g)) {
-    if (m.index > from) pieces.push(<Text text={text.slice(from, m.index)} />);
-    pieces.push(<Name text={m[0]} most={80} full />);
+  const plainly = (to: number) => {
+    if (to > from) pieces.push(<Text text={text.slice(from, to)} />);
+  };
+  for (const m of text.matchAll(/`([^`]{1,200})`|\S{121,}/g)) {
+    plainly(m.index);
+    pieces.push(m[1] === undefined ? <Name text={m[0]} most={80} full /> : <Name text={m[1]} most={200} />);
     from = m.index + m[0].length;
   }
-  if (from < text.length) pieces.push(<Text text={text.slice(from)} />);
+  plainly(text.length);
   return <>{pieces}</>;
 }
 

@@ -35,4 +35,8 @@ step "types"
 node scripts/types.mjs --check
 node_modules/.bin/tsc -p tsconfig.json
 node_modules/.bin/tsc -p tsconfig.node.json
+
+step "workflows"
+zizmor --offline --quiet .github/workflows
+
 echo "linters: nothing to say"

@@ -127,6 +127,22 @@ if ! cargo clippy --version >/dev/null 2>&1 || ! cargo fmt --version >/dev/null 
   fi
 fi
 
+# ---- The linter of the workflows
+
+zizmor=1.32.0
+if [ "$(zizmor --version 2>/dev/null)" != "zizmor $zizmor" ]; then
+  say "installing zizmor $zizmor"
+  apt_for python3 python3
+  if python3 -m venv "$oomscope_tools/zizmor" 2>/dev/null || { can_apt && apt_install python3-venv &&
+    python3 -m venv "$oomscope_tools/zizmor"; }; then
+    "$oomscope_tools/zizmor/bin/pip" install --quiet --disable-pip-version-check "zizmor==$zizmor" &&
+      mkdir -p "$oomscope_tools/bin" && ln -sf ../zizmor/bin/zizmor "$oomscope_tools/bin/zizmor" ||
+      say "no zizmor: the linters will say so"
+  else
+    say "no zizmor: Python cannot make an environment for it"
+  fi
+fi
+
 # ---- Browsers
 
 if [ -z "$(chromium_path)" ]; then

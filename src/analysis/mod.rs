@@ -4,6 +4,7 @@
 //! [`Analysis::open`], then [`Analysis::feed`] until [`Analysis::wants`] is `None` or the bytes end, then
 //! [`Analysis::finish`].
 
+mod events;
 mod modules;
 mod session;
 
@@ -116,8 +117,9 @@ impl<S: Source> Analysis<S> {
             State::Capture(mut c) => {
                 c.stream.finish(&mut c.recorder);
                 c.index.warnings.append(&mut c.stream.take_warnings());
+                let checkpoints = c.stream.checkpoints().to_vec();
                 let run = Run::build(c.recorder, &c.index, &self.source);
-                Ok(Session::of_capture(self.source, &self.name, c.index, run))
+                Ok(Session::of_capture(self.source, &self.name, c.index, checkpoints, run))
             }
             State::Whole(kind, bytes) => Session::of_whole(self.source, &self.name, kind, bytes),
         }

@@ -6,6 +6,7 @@ use crate::capture::{Index, ModuleRef};
 use crate::estimate::Estimator;
 use crate::findings;
 use crate::hlo::{Hlo, NotHlo};
+use crate::join;
 use crate::plan::{Plan, Summary};
 use crate::report::{self, Module, PlanMoment, PlanReport};
 use crate::terms::{Backend, Warning};
@@ -131,8 +132,15 @@ impl Modules {
     }
 
     /// Every module for the report.
-    pub(super) fn reports(&self) -> Vec<Module> {
-        self.entries.iter().map(|e| report::module(&e.name, &e.summary, None)).collect()
+    pub(super) fn reports(&self, executions: Option<&[u64]>) -> Vec<Module> {
+        let executions = |i: usize| executions.and_then(|n| n.get(i).copied());
+        let all = self.entries.iter().enumerate();
+        all.map(|(i, e)| report::module(&e.name, &e.summary, executions(i))).collect()
+    }
+
+    /// Every module for the join with the run, in the same order.
+    pub(super) fn joinable(&self) -> Vec<join::Module> {
+        self.entries.iter().map(|e| join::Module::new(&e.name, &e.summary)).collect()
     }
 }
 

@@ -1,19 +1,20 @@
 //! A file that was read: makes its report, and answers the questions of views.
 
 use super::Refusal;
+use super::events::Events;
 use super::modules::{Detail, Modules};
 use crate::bytes::Source;
-use crate::capture::{Index, modules::backend};
+use crate::capture::{Checkpoint, Index, modules::backend};
 use crate::estimate;
 use crate::evidence::Kind;
 use crate::findings;
 use crate::report::{
-    self, Module, ModuleWhy, Omitted, PlanMoment, Platform, Report, SourceInfo, SourceKind, Tool, Verdict,
-    VerdictStatus, WhatIf,
+    self, LiveMoment, Module, ModuleWhy, Omitted, PlanMoment, Platform, Report, SourceInfo, SourceKind, Tool,
+    Verdict, VerdictStatus, WhatIf,
 };
 use crate::run::Run;
 use crate::terms::{Fits, Warning};
-use crate::units::{Bytes, Evidence};
+use crate::units::{Bytes, Evidence, Picos};
 
 /// What the user chooses.
 #[derive(Debug, Clone)]
@@ -38,11 +39,18 @@ pub struct Session<S> {
     platform: Platform,
     warnings: Vec<Warning>,
     modules: Modules,
-    run: Option<Run>,
+    /// What the events gave; `None` for a plan alone.
+    events: Option<Events>,
 }
 
 impl<S: Source> Session<S> {
-    pub(super) fn of_capture(source: S, name: &str, index: Index, run: Run) -> Session<S> {
+    pub(super) fn of_capture(
+        source: S,
+        name: &str,
+        index: Index,
+        checkpoints: Vec<Checkpoint>,
+        run: Run,
+    ) -> Session<S> {
         let info = SourceInfo {
             file: name.to_owned(),
             size_bytes: Bytes(index.len),
@@ -57,7 +65,8 @@ impl<S: Source> Session<S> {
         );
         warnings.extend(run.warnings.iter().cloned());
         let modules = Modules::of_capture(&source, &index, backend(&index), &mut warnings);
-        Session { source, info, platform, warnings, modules, run: Some(run) }
+        let events = Some(Events::new(index, checkpoints, run, modules.joinable()));
+        Session { source, info, platform, warnings, modules, events }
     }
 
     pub(super) fn of_whole(source: S, name: &str, kind: Kind, bytes: Vec<u8>) -> Result<Session<S>, Refusal> {
@@ -71,7 +80,7 @@ impl<S: Source> Session<S> {
                 platform,
                 warnings: Vec::new(),
                 modules: Modules::of_dump(bytes).map_err(|e| Refusal::Damaged(e.to_string()))?,
-                run: None,
+                events: None,
             }),
             _ => Err(Refusal::Damaged("this kind of file has no report yet".into())),
         }
@@ -113,7 +122,8 @@ impl<S: Source> Session<S> {
             None => None,
         };
         let plan = detail.map(Detail::report);
-        let modules: Vec<Module> = self.modules.reports();
+        let counts = self.events.as_ref().and_then(Events::counts);
+        let modules: Vec<Module> = self.modules.reports(counts.as_deref());
         let mut report = Report {
             schema: "oomscope/1".into(),
             tool: Tool { name: "oomscope".into(), version: env!("CARGO_PKG_VERSION").into() },
@@ -139,15 +149,14 @@ impl<S: Source> Session<S> {
             limits: Vec::new(),
             omitted: Omitted::default(),
         };
+        let mut silent = Vec::new();
+        if let Some(events) = &self.events {
+            events.fill(&self.source, chosen, &mut report);
+            silent = events.silent(report.platform.jax_version.as_deref());
+        }
         let detail = chosen.and_then(|i| self.modules.detail(&self.source, i).ok());
-        let facts = detail.map(|d| &d.facts);
-        let case = findings::Case::new(&report, facts, detail.and_then(|d| d.estimator.as_ref()));
-        let found = findings::findings(&case);
-        let verdict = findings::verdict(&case, &found);
-        let limits = findings::limits(&case, &[]);
-        report.findings = found;
-        report.verdict = verdict;
-        report.limits = limits;
+        let estimator = detail.and_then(|d| d.estimator.as_ref());
+        findings::conclude(&mut report, detail.map(|d| &d.facts), estimator, &silent);
         report
     }
 
@@ -156,8 +165,9 @@ impl<S: Source> Session<S> {
         if let Some(asked) = options.module.as_deref().and_then(|name| self.modules.find(name)) {
             return (Some(asked), Some(ModuleWhy::Asked));
         }
-        let largest = self.modules.largest();
-        (largest, largest.map(|_| ModuleWhy::Largest))
+        let by_run = self.events.as_ref().and_then(Events::default_module);
+        let chosen = by_run.or_else(|| self.modules.largest().map(|i| (i, ModuleWhy::Largest)));
+        chosen.unzip()
     }
 
     /// The need of the module after several fixes together, by their ids.
@@ -185,6 +195,15 @@ impl<S: Source> Session<S> {
         })
     }
 
+    /// What is live in an allocator at a moment.
+    ///
+    /// # Errors
+    /// Where there is no such allocator.
+    pub fn live_at(&self, allocator: &str, at: Picos) -> Result<LiveMoment, String> {
+        let moment = self.events.as_ref().and_then(|e| e.live_at(allocator, at));
+        moment.ok_or_else(|| format!("the capture has no allocator {allocator}"))
+    }
+
     /// What is live at an event of a module's schedule.
     ///
     /// # Errors
@@ -200,4 +219,12 @@ fn cut(report: &mut Report, top: usize) {
     if let Some(plan) = &mut report.plan {
         report::cut_plan(plan, top, &mut report.omitted);
     }
+    for allocator in &mut report.allocators {
+        let cut = report::cut(&mut allocator.live_at_peak, top, |a| a.allocated_bytes);
+        if cut.omitted > 0 {
+            report.omitted.live_at_peak.insert(allocator.name.clone(), cut);
+        }
+    }
+    report.omitted.live_at_last_start = report::cut(&mut report.live_at_last_start, top, |g| g.bytes);
+    report.omitted.between_executions = report::cut(&mut report.between_executions, top, |_| Bytes::ZERO);
 }

@@ -15,6 +15,7 @@ pub use answers::*;
 pub use json::to_json;
 pub use markdown::markdown;
 pub use model::*;
+pub(crate) use plan::cut;
 pub use plan::{cut_plan, module, plan_moment, plan_report};
 pub use platform::platform;
 pub use summary::*;

@@ -48,9 +48,10 @@ impl Hlo {
     /// The while loops of the module.
     #[must_use]
     pub fn loops(&self) -> Vec<Loop> {
-        self.instructions()
-            .filter(|(_, it)| it.opcode == "while")
-            .map(|(at, it)| {
+        self.whiles
+            .iter()
+            .map(|&at| {
+                let it = self.instruction(at);
                 // Called computations of a while: the body, then the condition (`HloInstruction::CreateWhile`).
                 let mut called = it.called_computation_ids();
                 let body = called.next();

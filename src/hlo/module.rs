@@ -35,6 +35,7 @@ pub struct Hlo {
     /// Positions of buffers, by instruction and place in its result.
     pub(super) buffers_by_place: OnceLock<Vec<u32>>,
     pub(super) rematerialized: u64,
+    pub(super) whiles: Vec<InstrIx>,
     pub(super) warnings: Vec<String>,
 }
 

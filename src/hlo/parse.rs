@@ -4,6 +4,7 @@ use super::assignment::{
     Alias, Allocation, Assigned, Assignment, BufIx, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer, NONE,
 };
 use super::fields::{Fields, text};
+use super::instruction::InstrIx;
 use super::module::{Computation, Hlo, Record, Span};
 use crate::bytes::wire::{Cursor, Value};
 use crate::proto::hlo::{
@@ -89,6 +90,7 @@ impl Hlo {
             assignment: None,
             buffers_by_place: std::sync::OnceLock::new(),
             rematerialized: 0,
+            whiles: Vec::new(),
             warnings,
         };
         for module in modules {
@@ -172,10 +174,11 @@ impl Hlo {
             match (field.number, field.value) {
                 (1, _) => it.name = Span::new(&field.range),
                 (2, Value::Bytes(message)) if field.whole => {
-                    let (mut id, mut name) = (0, "");
+                    let (mut id, mut name, mut is_loop) = (0, "", false);
                     for (number, value) in Cursor::new(message) {
                         match number {
                             1 => name = text(value.bytes()),
+                            2 => is_loop = value.bytes() == b"while",
                             35 => {
                                 id = value.varint() as i64;
                                 // The rest can be long: backend settings.
@@ -185,6 +188,9 @@ impl Hlo {
                         }
                     }
                     self.rematerialized += u64::from(name.contains(".remat"));
+                    if is_loop {
+                        self.whiles.push(InstrIx(self.instructions.len() as u32));
+                    }
                     self.instructions.push(Record { id, message: Span::new(&field.range), computation });
                 }
                 (5, v) => it.id = v.varint() as i64,

@@ -81,6 +81,8 @@ pub(super) struct Part {
     pub events: u64,
     /// The event of the schedule at which its own peak is.
     pub peak_event: u64,
+    /// Its position in [`Hlo::heap_traces`].
+    pub trace: usize,
     /// Its lives.
     pub lives: std::ops::Range<usize>,
 }
@@ -97,6 +99,15 @@ impl Schedule {
             lives: Vec::new(),
             parts: Vec::new(),
         }
+    }
+
+    /// The instruction of an event, where the plan names it.
+    #[must_use]
+    pub fn instruction_at<'a>(&self, hlo: &'a Hlo, event: u64) -> Option<&'a str> {
+        let part = self.parts.iter().find(|p| (p.start..p.start + p.events).contains(&event))?;
+        let events = hlo.heap_events(hlo.heap_traces().get(part.trace)?);
+        let event = events.get(usize::try_from(event - part.start).ok()?)?;
+        Some(hlo.heap_event_names(event).1).filter(|name| !name.is_empty())
     }
 
     /// What is live right after an event.
@@ -121,26 +132,26 @@ pub(super) fn simulate(hlo: &Hlo) -> Vec<Schedule> {
         running: BTreeMap::new(),
     };
     for trace in distinct_traces(hlo) {
-        simulator.run(hlo.heap_events(trace));
+        simulator.run(trace);
     }
     simulator.schedules.into_values().collect()
 }
 
-/// XLA writes the one trace of a heap of several blocks once for each block.
-fn distinct_traces(hlo: &Hlo) -> Vec<&HeapTrace> {
+/// The positions of the traces, equal ones once: XLA writes the one trace of a heap of several blocks for each block.
+fn distinct_traces(hlo: &Hlo) -> Vec<usize> {
     let same = |a: &HeapTrace, b: &HeapTrace| {
         let (a, b) = (hlo.heap_events(a), hlo.heap_events(b));
         a.len() == b.len() && a.iter().zip(b).all(|(x, y)| key(x) == key(y))
     };
     let mut seen: HashMap<u64, Vec<&HeapTrace>> = HashMap::new();
     let mut out = Vec::new();
-    for trace in hlo.heap_traces() {
+    for (position, trace) in hlo.heap_traces().iter().enumerate() {
         let mut hasher = DefaultHasher::new();
         hlo.heap_events(trace).iter().for_each(|e| key(e).hash(&mut hasher));
         let alike = seen.entry(hasher.finish()).or_default();
         if !alike.iter().any(|other| same(other, trace)) {
             alike.push(trace);
-            out.push(trace);
+            out.push(position);
         }
     }
     out
@@ -183,7 +194,9 @@ struct Simulator<'a> {
 }
 
 impl Simulator<'_> {
-    fn run(&mut self, events: &[HeapEvent]) {
+    fn run(&mut self, trace: usize) {
+        let hlo = self.hlo;
+        let events = hlo.heap_traces().get(trace).map(|t| hlo.heap_events(t)).unwrap_or(&[]);
         self.running.clear();
         for (i, event) in events.iter().enumerate() {
             self.step(i, event);
@@ -197,7 +210,7 @@ impl Simulator<'_> {
         self.groups.clear();
         for (color, running) in std::mem::take(&mut self.running) {
             if let Some(schedule) = self.schedules.get_mut(&color) {
-                finish(self.hlo, schedule, events, &running);
+                finish(hlo, schedule, trace, events, &running);
             }
         }
     }
@@ -269,7 +282,7 @@ impl Simulator<'_> {
 }
 
 /// Adds a simulation to its schedule.
-fn finish(hlo: &Hlo, schedule: &mut Schedule, events: &[HeapEvent], running: &Running) {
+fn finish(hlo: &Hlo, schedule: &mut Schedule, trace: usize, events: &[HeapEvent], running: &Running) {
     let start = schedule.events;
     let peak_event = start.saturating_add(running.peak_at as u64);
     schedule.events = start.saturating_add(events.len() as u64);
@@ -291,6 +304,7 @@ fn finish(hlo: &Hlo, schedule: &mut Schedule, events: &[HeapEvent], running: &Ru
         start,
         events: events.len() as u64,
         peak_event,
+        trace,
         lives: running.first_life..schedule.lives.len(),
     });
 }

@@ -29,7 +29,8 @@ pub struct SpaceTotals {
     pub temp: Bytes,
     /// Each temp block that has any bytes, largest first.
     pub temp_blocks: Vec<Bytes>,
-    /// The most that is live at once inside the temp blocks; `None` where the plan has no heap trace for the space.
+    /// The most that is live at once inside the temp blocks; `None` where the plan has no heap trace for the space. As XLA
+    /// counts: in a TPU's VMEM, where sliced copies count whole, it can exceed the block.
     pub heap_peak: Option<Bytes>,
 }
 

@@ -87,7 +87,7 @@ fn moment(hlo: &Hlo, plan: &Plan, schedule: &Schedule, event: u64) -> PlanMoment
     PlanMoment {
         event,
         bytes,
-        instruction: schedule.peak_instruction.clone().filter(|_| event == schedule.peak_event),
+        instruction: schedule.instruction_at(hlo, event).map(str::to_owned),
         buffers: group(all, &mut describer),
         roles: shares(&roles, bytes),
     }

@@ -26,6 +26,7 @@ pub use timeline::{Band, Bands};
 use crate::run::{Run, UNKNOWN};
 use crate::terms::Outcome;
 use requests::Requests;
+use std::collections::HashMap;
 
 /// Index of something that is absent.
 const NONE: u32 = u32::MAX;
@@ -173,6 +174,34 @@ impl Joined {
             .map(|e| e.requested)
             .filter(|r| *r != UNKNOWN)
             .collect()
+    }
+
+    /// Bytes that a failed execution obtained before it failed and that the rest of the capture does not give back. The
+    /// runtime keeps them for the life of the process where nothing frees them (`gpu_executable_buffer_allocator.cc`),
+    /// but a capture that ends soon after shows frees of no kind.
+    #[must_use]
+    pub fn kept_by_failed(&self, run: &Run, execution: usize) -> u64 {
+        if self.executions.get(execution).is_none_or(|e| e.outcome != Outcome::Failed) {
+            return 0;
+        }
+        let mut kept: HashMap<(usize, u64), (i64, u64)> = HashMap::new();
+        for (allocator, event, _) in self.requests_of(execution) {
+            let request = run.allocators.get(allocator).and_then(|a| a.by_number(event));
+            if let Some(r) = request.filter(|r| r.allocated != UNKNOWN) {
+                kept.insert((allocator, r.address), (r.at, r.allocated));
+            }
+        }
+        for (i, a) in run.allocators.iter().enumerate() {
+            let obtained = kept.iter().filter(|(k, _)| k.0 == i).map(|(_, v)| v.0);
+            let Some(first) = obtained.min() else { continue };
+            for event in (a.position_after(first)..a.len()).filter_map(|p| a.event(p)) {
+                let key = (i, event.address);
+                if event.context.is_free() && kept.get(&key).is_some_and(|k| k.0 <= event.at) {
+                    kept.remove(&key);
+                }
+            }
+        }
+        kept.values().fold(0, |sum, k| sum.saturating_add(k.1))
     }
 
     /// The last execution of a module (of any, for `None`), as index into the run's executions.

@@ -3,6 +3,7 @@
 use crate::capture::ModuleRef;
 use crate::plan::{LaunchAllocation, Summary};
 use crate::terms::{AllocatorKind, BufferKind};
+use std::collections::BTreeSet;
 
 /// A module: its names, and what it asks for at launch.
 #[derive(Debug, Clone)]
@@ -19,8 +20,9 @@ pub struct Module {
     pub has_plan: bool,
     /// What the runtime asks for at each launch, in order.
     pub launch: Vec<LaunchAllocation>,
-    /// Sizes of the donated parameters, with their allocation's index.
-    pub donated: Vec<(i64, u64)>,
+    /// Sizes of the donated parameters: of such a size is the copy that XLA makes where the caller did not give the
+    /// array away after all (`AllocateCopyProtectedOutputBuffer`).
+    pub donated: BTreeSet<u64>,
 }
 
 impl Module {
@@ -34,7 +36,7 @@ impl Module {
             need: plan.need().map_or(0, |b| b.0),
             has_plan: plan.has_plan,
             launch: plan.launch.clone(),
-            donated: plan.donated.iter().map(|d| (d.0, d.1.0)).collect(),
+            donated: plan.donated.iter().map(|d| d.1.0).collect(),
         }
     }
 

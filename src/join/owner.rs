@@ -10,7 +10,10 @@ use crate::terms::LiveKind;
 pub enum Owner {
     /// A planned allocation of an execution: execution, and position in its module's launch allocations.
     Planned(usize, usize),
-    /// Inside an execution, and in no plan: a copy of a donated argument, or of a module whose plan is unknown.
+    /// Inside an execution, outside its plan, and of the size of a donated parameter: the copy of an argument that was
+    /// not given away.
+    Copied(usize),
+    /// Inside an execution, and in no plan, or the plan is unknown.
     Unplanned(usize),
     /// A place of the host program.
     Place(usize),
@@ -47,7 +50,10 @@ impl Joined {
         if let Some(execution) = e.context.execution() {
             return match self.requests.planned(execution, allocator, event) {
                 Some(planned) => Owner::Planned(execution, planned),
-                None => Owner::Unplanned(execution),
+                None => {
+                    let donated = self.module_of(execution).is_some_and(|m| m.donated.contains(&e.requested));
+                    if donated { Owner::Copied(execution) } else { Owner::Unplanned(execution) }
+                }
             };
         }
         e.context.place().map_or(Owner::Nowhere, Owner::Place)
@@ -65,7 +71,7 @@ impl Joined {
                 }
             }
             // Of an execution without a plan the allocations are outputs or temp: which, nobody knows.
-            Owner::Unplanned(_) => LiveKind::Outputs,
+            Owner::Copied(_) | Owner::Unplanned(_) => LiveKind::Outputs,
             Owner::Place(place) => match run.places.get(place).map(|p| p.class) {
                 Some(Class::Transfer) => LiveKind::DevicePut,
                 Some(Class::Outputs) => LiveKind::Outputs,
@@ -143,6 +149,10 @@ impl Joined {
             Owner::Planned(execution, _) => {
                 let what = if kind == LiveKind::Temp { "temp" } else { "outputs" };
                 of_execution(format!("{what} of {}", self.execution_name(run, execution)), execution)
+            }
+            Owner::Copied(execution) => {
+                let name = self.execution_name(run, execution);
+                of_execution(format!("copies of donated arguments of {name}"), execution)
             }
             Owner::Unplanned(execution) => {
                 let name = self.execution_name(run, execution);

@@ -43,6 +43,7 @@ enum Key {
     Temp,
     Transfer,
     Other,
+    Unexplained,
 }
 
 impl Joined {
@@ -54,25 +55,28 @@ impl Joined {
         let positions = a.position_after(range.start.saturating_sub(1))..a.position_after(range.end);
         let chosen =
             choose(&|p| a.event(p).map(|e| (e.at, e.in_use)), positions.clone(), points.max(PER_STRETCH));
-        let mut tally = Tally::default();
+        let mut tally = Tally { before: a.start.unwrap_or(0), ..Tally::default() };
         let mut walk = Walk::default();
-        let mut samples: Vec<(i64, u64, HashMap<Key, u64>)> = Vec::with_capacity(chosen.len() + 1);
+        let mut samples: Vec<Sample> = Vec::with_capacity(chosen.len() + 1);
         let key = |number: u32| self.key(run, self.owner(&run.allocators, allocator, number));
         let mut next = chosen.iter().peekable();
         for p in 0..positions.end {
             if p == positions.start {
                 let in_use = p.checked_sub(1).map_or(a.start, |p| a.event(p).map(|e| e.in_use));
-                samples.push((range.start.max(0), in_use.unwrap_or(0), tally.now.clone()));
+                samples.push(tally.sample(range.start.max(0), in_use.unwrap_or(0)));
             }
             walk.take(a, p, &mut |change| match change {
                 Change::Came(number, bytes) => tally.add(key(number), bytes),
                 Change::Went(number, bytes) => tally.remove(key(number), bytes),
-                Change::WentFromBefore(_) => {}
+                Change::WentFromBefore(bytes) => tally.before = tally.before.saturating_sub(bytes),
             });
+            if a.breaks.first().is_some_and(|b| b.position == p) {
+                tally.broken = true;
+            }
             if next.peek() == Some(&&p) {
                 next.next();
                 if let Some(event) = a.event(p) {
-                    samples.push((event.at, event.in_use, tally.now.clone()));
+                    samples.push(tally.sample(event.at, event.in_use));
                 }
             }
         }
@@ -86,7 +90,7 @@ impl Joined {
             LiveKind::DevicePut => Key::Transfer,
             LiveKind::Other => Key::Other,
             LiveKind::Outputs => match owner {
-                Owner::Planned(e, _) | Owner::Unplanned(e) => {
+                Owner::Planned(e, _) | Owner::Copied(e) | Owner::Unplanned(e) => {
                     Key::Module(self.executions.get(e).and_then(|e| e.module()))
                 }
                 _ => Key::Module(None),
@@ -94,7 +98,7 @@ impl Joined {
         }
     }
 
-    fn bands(&self, tally: &Tally, samples: Vec<(i64, u64, HashMap<Key, u64>)>) -> Bands {
+    fn bands(&self, tally: &Tally, samples: Vec<Sample>) -> Bands {
         let mut modules: Vec<(u64, usize)> = tally
             .most
             .iter()
@@ -120,12 +124,14 @@ impl Joined {
         keys.push((Key::Temp, "temp".into(), LiveKind::Temp));
         keys.push((Key::Transfer, "transfers".into(), LiveKind::DevicePut));
         keys.push((Key::Other, "other".into(), LiveKind::Other));
+        keys.push((Key::Unexplained, "not explained (events were lost)".into(), LiveKind::Other));
         let place: HashMap<Key, usize> = keys.iter().enumerate().map(|(i, k)| (k.0, i)).collect();
         let mut out = Bands::default();
         out.bands =
             keys.into_iter().map(|(_, owner, kind)| Band { owner, kind, bytes: Vec::new() }).collect();
         let rest = place.get(&Key::Module(None)).copied().unwrap_or(0);
-        for (at, in_use, by_key) in samples {
+        let unexplained = place.get(&Key::Unexplained).copied().unwrap_or(0);
+        for Sample { at, in_use, by_key, before } in samples {
             let mut row = vec![0u64; out.bands.len()];
             for (key, bytes) in by_key {
                 let i = place.get(&key).copied().unwrap_or(rest);
@@ -137,8 +143,13 @@ impl Joined {
             // What no event tells of was there before the capture. Where lost events leave more known than in use,
             // the largest band is the one that holds arrays that have gone.
             if known <= in_use {
-                if let Some(before) = row.first_mut() {
-                    *before = in_use - known;
+                let all = in_use - known;
+                let from_before = before.map_or(all, |b| b.min(all));
+                if let Some(band) = row.first_mut() {
+                    *band = from_before;
+                }
+                if let Some(band) = row.get_mut(unexplained) {
+                    *band += all - from_before;
                 }
             } else {
                 let mut excess = known - in_use;
@@ -165,9 +176,27 @@ impl Joined {
 struct Tally {
     now: HashMap<Key, u64>,
     most: HashMap<Key, u64>,
+    /// Bytes from before the capture, by the events so far.
+    before: u64,
+    /// Whether events were lost so far.
+    broken: bool,
+}
+
+/// The bytes at one moment.
+#[derive(Debug)]
+struct Sample {
+    at: i64,
+    in_use: u64,
+    by_key: HashMap<Key, u64>,
+    /// Bytes from before the capture; `None` where they are all that is not known, since no events were lost.
+    before: Option<u64>,
 }
 
 impl Tally {
+    fn sample(&self, at: i64, in_use: u64) -> Sample {
+        Sample { at, in_use, by_key: self.now.clone(), before: self.broken.then_some(self.before) }
+    }
+
     fn add(&mut self, key: Key, bytes: u64) {
         let now = self.now.entry(key).or_insert(0);
         *now = now.saturating_add(bytes);

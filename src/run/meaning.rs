@@ -69,6 +69,13 @@ impl Recorder {
                 line.build = Some(Build { execution: e, start: at, end, last: at, gap: (at, at) });
             }
             Class::Launch => self.launch(line, event),
+            Class::Returned => {
+                if let Some(e) = self.open_execution(line, at)
+                    && let Some(e) = self.executions.get_mut(e as usize)
+                {
+                    e.flags |= flag::LAUNCHED;
+                }
+            }
             Class::Retry => {
                 line.retry = Some(self.retries.len());
                 let execution = self.open_execution(line, at).unwrap_or(NONE);
@@ -201,6 +208,8 @@ impl Recorder {
         let open = self.open_execution(line, at);
         let e = match open {
             Some(e) => e,
+            // A TPU's launches name no module: alone they say nothing.
+            None if module == NONE => return,
             None => {
                 // After `Build buffer allocations` without a parent comes its launch.
                 let waiting = self

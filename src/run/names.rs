@@ -30,6 +30,8 @@ pub enum Class {
     Build,
     /// The launch itself: the allocations of the plan were had.
     Launch,
+    /// Handing out the outputs of an execution, which comes after its launch.
+    Returned,
     /// An allocator waits for memory to come back.
     Retry,
     /// An allocator maps more memory.
@@ -94,7 +96,8 @@ const ROWS: &[Row] = &[
     row(Exact, "TfrtGpuExecutable::ExecuteHelper", Class::Execution),
     row(Exact, "TfrtGpuExecutable::Execute", Class::Call),
     row(Exact, "execute_fn", Class::Body),
-    // TPU, libtpu of 2025. What runs on several devices is `Scheduled …` on threads of their own, see there.
+    // TPU, libtpu of 2025. What is launched on several devices at once has no such span, but `Scheduled …::Execute` on
+    // threads of the runtime; the devices' own lines count it (`Run::device_runs`).
     row(Exact, "TfrtTpuLoadedExecutable::ExecuteHelperOnSingleDevice", Class::Execution),
     row(Exact, "TfrtTpuLoadedExecutable::Execute", Class::Call),
     row(Exact, "TfrtTpuLoadedExecutable::ExecuteLaunch", Class::Launch),
@@ -115,6 +118,8 @@ const ROWS: &[Row] = &[
     row(Exact, "ComputeSemaphoreAcquire", Class::InFlight),
     row(Exact, "Build buffer allocations", Class::Build),
     row(Suffix, ":XLA GPU module", Class::Launch),
+    row(Exact, "MakeOutputBuffers", Class::Returned),
+    row(Exact, "CommonPjRtClient::CreateOutputs", Class::Returned),
     // Allocators: allocator_retry.cc 0.11.., device_mem_allocator.h, stream_executor_allocator.cc 0.5.0..
     row(Exact, "AllocatorRetry::AllocateRaw", Class::Retry),
     row(Exact, "DeviceMemAllocator::Alloc", Class::PoolGrowth),

@@ -156,6 +156,9 @@ impl Allocator {
         let mapped = self.pool.mapped_at(event.at);
         let nothing_free = event.fragmentation.is_nan();
         let (f, slack) = if nothing_free { (0.0, 0.0) } else { digits(event.fragmentation) };
+        if mapped.is_none() && self.pool.preallocated == Some(false) {
+            return None;
+        }
         let Some(mapped) = mapped else {
             // R unknown: right if the pool was mapped at the start, and by how much it is off otherwise is unknown.
             let free = if nothing_free { 0 } else { capacity.saturating_sub(used) };

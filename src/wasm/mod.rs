@@ -5,6 +5,7 @@
 
 mod archive;
 mod blob;
+mod made;
 
 use crate::analysis::{Analysis, Options, Session};
 use crate::report;
@@ -157,5 +158,14 @@ impl Capture {
     pub fn plan_at(&mut self, event: f64, module: Option<String>) -> Result<JsValue, JsValue> {
         let options = self.options(module, PAGE_ROWS)?;
         to_js(&self.session.plan_at(event as u64, &options).map_err(refusal)?)
+    }
+    /// The need after several fixes together (`WhatIf`).
+    ///
+    /// # Errors
+    /// A sentence, where there is no such module or fix.
+    #[wasm_bindgen(js_name = whatIf)]
+    pub fn what_if(&mut self, fixes: Vec<String>, module: Option<String>) -> Result<JsValue, JsValue> {
+        let options = self.options(module, PAGE_ROWS)?;
+        to_js(&self.session.what_if(&fixes, &options).map_err(refusal)?)
     }
 }

@@ -1,6 +1,6 @@
 /** Runs in each worker: reads Blobs through the core and answers questions about them. */
 
-import { type Capture, initSync, isArchive, Opening, unpack } from '../../pkg/oomscope.js';
+import { type Capture, initSync, isArchive, Opening, sample, samples, selfTest, unpack } from '../../pkg/oomscope.js';
 import type { Reply, Request } from './protocol';
 
 /** Milliseconds between two words of progress. */
@@ -94,18 +94,31 @@ async function stream(opening: Opening, blob: Blob): Promise<void> {
 }
 
 function answer(request: Extract<Request, { type: 'ask' }>): unknown {
-  const { question } = request;
-  const capture = request.capture === null ? null : captures.get(request.capture);
+  if (request.capture === null) {
+    const { question } = request;
+    switch (question.about) {
+      case 'samples':
+        return samples();
+      case 'sample':
+        return sample(question.id);
+      case 'selfTest':
+        return selfTest();
+    }
+  }
+  const capture = captures.get(request.capture);
   if (!capture) throw 'This capture is not open.';
+  const { question } = request;
   switch (question.about) {
     case 'report':
       return capture.report(question.module);
     case 'planAt':
       return capture.planAt(question.event, question.module);
+    case 'liveAt':
+      throw 'This question has no answer yet.';
+    case 'whatIf':
+      return capture.whatIf([...question.fixes], question.module);
     case 'text':
       return capture.text(question.kind, question.module);
-    default:
-      throw 'This question has no answer yet.';
   }
 }
 

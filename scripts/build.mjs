@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { constants, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
 import { metaOf, page, policyOf, root, sourcesHash, stripped } from './page.mjs';
 
@@ -53,12 +53,24 @@ async function bundle(entry, options = {}) {
   return text;
 }
 
+/**
+ * Packed by xz, as www/worker/lzma.ts unpacks it: a fifth smaller than by gzip.
+ * @param {Uint8Array} bytes
+ */
+function lzma(bytes) {
+  const options = ['--stdout', '--format=lzma', '--lzma1=preset=9e,lc=3,lp=0,pb=0'];
+  const packed = execFileSync('xz', options, { input: bytes, maxBuffer: 1 << 30 });
+  // xz leaves the length open; the page wants to know it.
+  packed.writeBigUInt64LE(BigInt(bytes.length), 5);
+  return packed;
+}
+
 const read = (/** @type {string} */ file) => readFileSync(join(root, file), 'utf8');
 const script = await bundle('www/main.ts', { format: 'esm' });
 const worker = await bundle('www/worker/main.ts', { format: 'iife' });
 const style = await bundle('www/app/style.css');
 const wasm = stripped(readFileSync(join(root, 'pkg/oomscope_bg.wasm')));
-const packed = gzipSync(wasm, { level: constants.Z_BEST_COMPRESSION });
+const packed = lzma(wasm);
 
 /** @type {Record<string, string>} */
 const parts = {
@@ -68,7 +80,7 @@ const parts = {
   tools: read('pkg/tools.txt').trim(),
   style: `<style>${style}</style>`,
   body: read('www/app/body.html').trim(),
-  // Packed by gzip and then as text: denser than the plain bytes as text, and a server's own packing undoes the text.
+  // Packed, then written as text, which a server's own packing undoes.
   engine: packed.toString('base64'),
   worker,
   script: `<script type="module">${script}</script>`,
@@ -85,5 +97,5 @@ renameSync(`${flags.out}.tmp`, flags.out);
 const kib = (/** @type {number} */ bytes) => `${(bytes / 1000).toFixed(1)} kB`;
 console.log(`${flags.out}: ${kib(Buffer.byteLength(html))}, ${kib(gzipSync(html, { level: 9 }).length)} gzipped`);
 console.log(
-  `  core ${kib(wasm.length)}, ${kib(packed.length)} gzipped; script ${kib(script.length)}, worker ${kib(worker.length)}, style ${kib(style.length)}`,
+  `  core ${kib(wasm.length)}, ${kib(packed.length)} packed; script ${kib(script.length)}, worker ${kib(worker.length)}, style ${kib(style.length)}`,
 );

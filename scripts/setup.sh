@@ -44,6 +44,7 @@ command -v cargo >/dev/null || die "Rust is missing: https://rustup.rs, or as ro
 command -v node >/dev/null || die "Node is missing: version 20 or newer, https://nodejs.org"
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || die "Node $(node -v) is too old: 20 or newer is needed"
 apt_for cc build-essential
+apt_for xz xz-utils
 
 # ---- The wasm32 target
 

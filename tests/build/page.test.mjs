@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { metaOf, page, policyOf, root, sourcesHash } from '../../scripts/page.mjs';
 
 const html = readFileSync(page, 'utf8');
@@ -15,6 +15,13 @@ function dataBlock(id) {
   const text = new RegExp(`<script type="text/plain" id="${id}">([^<]*)</script>`).exec(html)?.[1];
   assert.ok(text, `the page has no data block ${id}`);
   return text;
+}
+
+/** The core inside. */
+function core() {
+  const packed = Buffer.from(dataBlock('engine'), 'base64');
+  packed.fill(0xff, 5, 13); // the length is open again, as xz wrote it
+  return execFileSync('xz', ['--decompress', '--format=lzma', '--stdout'], { input: packed, maxBuffer: 1 << 30 });
 }
 
 test('the page is of these sources', () => {
@@ -39,12 +46,12 @@ test('building again gives the same bytes', () => {
 });
 
 test('the core carries no path of the machine it was built on', () => {
-  const wasm = gunzipSync(Buffer.from(dataBlock('engine'), 'base64')).toString('latin1');
+  const wasm = core().toString('latin1');
   for (const part of [root, process.env.HOME ?? '/root']) assert.ok(!wasm.includes(part), part);
 });
 
 test('sizes are within the limits and as recorded', () => {
-  const wasm = gunzipSync(Buffer.from(dataBlock('engine'), 'base64'));
+  const wasm = core();
   /** @param {string | Buffer} bytes */
   const sizes = (bytes) => ({ raw: Buffer.byteLength(bytes), gzip: gzipSync(bytes, { level: 9 }).length });
   const now = { core: sizes(wasm), page: sizes(html) };

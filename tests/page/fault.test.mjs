@@ -1,7 +1,7 @@
 // A fault of the core's own (a trap) costs the file that met it, not the page.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { choose, closeBrowser, openPage, sharedFile, untilState } from './harness.mjs';
+import { choose, closeBrowser, inWorkers, openPage, sharedFile, untilState } from './harness.mjs';
 
 after(closeBrowser);
 
@@ -32,15 +32,7 @@ function trapAbove(most) {
 }
 
 /** @param {number} bytes */
-const openFaulty = (bytes) =>
-  openPage({
-    init: `{
-      const before = ${JSON.stringify(`(${trapAbove})(${bytes});`)};
-      const { createObjectURL } = URL;
-      URL.createObjectURL = (blob) =>
-        createObjectURL(blob.type === 'text/javascript' ? new Blob([before, blob], { type: blob.type }) : blob);
-    }`,
-  });
+const openFaulty = (bytes) => openPage({ init: inWorkers(`(${trapAbove})(${bytes});`) });
 
 test('the page says that a file met a fault, and reads the next', async () => {
   const small = sharedFile('captures/public/cpu-exla-2024.xplane.pb');

@@ -86,19 +86,27 @@ export async function openPage({ from = 'file', context: settings = {}, hash = '
 }
 
 /**
+ * A script for {@link openPage} that makes every worker of the page run this code before its own.
+ * @param {string} code
+ */
+export function inWorkers(code) {
+  return `{
+    const before = ${JSON.stringify(code)};
+    const { createObjectURL } = URL;
+    URL.createObjectURL = (blob) =>
+      createObjectURL(blob.type === 'text/javascript' ? new Blob([before, blob], { type: blob.type }) : blob);
+  }`;
+}
+
+/**
  * A script for {@link openPage}: in the page's workers, files of more than `most` bytes never end.
  * @param {number} most
  */
 export function endless(most) {
-  const before = `const { stream } = Blob.prototype;
+  return inWorkers(`const { stream } = Blob.prototype;
     Blob.prototype.stream = function () {
       return this.size > ${most} ? new ReadableStream() : stream.call(this);
-    };`;
-  return `{
-    const { createObjectURL } = URL;
-    URL.createObjectURL = (blob) =>
-      createObjectURL(blob.type === 'text/javascript' ? new Blob([${JSON.stringify(before)}, blob], { type: blob.type }) : blob);
-  }`;
+    };`);
 }
 
 /**

@@ -1,5 +1,7 @@
 /** The parts of the page's file that workers are made of. */
 
+import type { Reply, Request } from './protocol';
+
 /** The text of a data block of the page. */
 function block(id: string): string {
   const element = document.getElementById(id);
@@ -9,19 +11,22 @@ function block(id: string): string {
 
 let compiled: Promise<WebAssembly.Module> | null = null;
 
-/** The core, unpacked and compiled off the main thread, once. */
+/** The core, compiled once for all workers, by a worker of its own so that the page stays fluid. */
 export function engine(): Promise<WebAssembly.Module> {
-  compiled ??= compile();
+  compiled ??= new Promise((resolve, reject) => {
+    const worker = new Worker(workerUrl());
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if (data.type === 'engine') resolve(data.engine);
+      else if (data.type === 'fault') reject(new Error(data.message));
+      worker.terminate();
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      reject(new Error(event.message || 'this browser does not let the page start a worker'));
+    };
+    worker.postMessage({ type: 'unpack', packed: block('engine') } satisfies Request);
+  });
   return compiled;
-}
-
-async function compile(): Promise<WebAssembly.Module> {
-  if (typeof DecompressionStream === 'undefined') {
-    throw new Error('this browser is too old to unpack the program: Chromium 80, Firefox 113 or Safari 16.4 can');
-  }
-  const packed = Uint8Array.from(atob(block('engine')), (char) => char.charCodeAt(0));
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
 }
 
 let url: string | null = null;

@@ -1,6 +1,7 @@
 /** Runs in each worker: reads Blobs through the core and answers questions about them. */
 
 import { type Capture, initSync, isArchive, Opening, sample, samples, selfTest, unpack } from '../../pkg/oomscope.js';
+import { unpackLzma } from './lzma';
 import type { Reply, Request } from './protocol';
 
 /** Milliseconds between two words of progress. */
@@ -45,6 +46,19 @@ function sentenceOf(error: unknown): string | null {
   if (typeof error === 'string') return error;
   reply({ type: 'fault', message: fault ?? (error instanceof Error ? error.message : String(error)) });
   return null;
+}
+
+/** Makes the core of the text that the page carries. */
+async function unpackEngine(packed: string): Promise<void> {
+  try {
+    if (typeof WebAssembly === 'undefined') {
+      throw new Error('this browser runs no WebAssembly: it is too old, or a lockdown mode forbids it');
+    }
+    const bytes = unpackLzma(Uint8Array.from(atob(packed), (char) => char.charCodeAt(0)));
+    reply({ type: 'engine', engine: await WebAssembly.compile(bytes) });
+  } catch (error) {
+    reply({ type: 'fault', message: error instanceof Error ? error.message : String(error) });
+  }
 }
 
 async function open(capture: number, blob: Blob, name: string): Promise<void> {
@@ -124,6 +138,9 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
 
 addEventListener('message', ({ data: request }: MessageEvent<Request>) => {
   switch (request.type) {
+    case 'unpack':
+      void unpackEngine(request.packed);
+      return;
     case 'start':
       initSync({ module: request.engine });
       return;

@@ -23,6 +23,8 @@ type Asked<Q> = { [K in keyof Q]: { about: K } & (Q[K] extends { ask: infer A } 
 
 /** To the worker. */
 export type Request =
+  /** Unpacks and compiles the core, as text of the page; the only thing that is asked of this worker. */
+  | { type: 'unpack'; packed: string }
   | { type: 'start'; engine: WebAssembly.Module }
   | { type: 'open'; capture: number; blob: Blob; name: string }
   | { type: 'close'; capture: number }
@@ -31,6 +33,7 @@ export type Request =
 
 /** From the worker. */
 export type Reply =
+  | { type: 'engine'; engine: WebAssembly.Module }
   | { type: 'progress'; capture: number; doneBytes: number }
   /** The file is an archive: one of the files in it. */
   | { type: 'inside'; capture: number; path: string; blob: Blob }

@@ -1,0 +1,96 @@
+//! Work and memory are linear in the input: twice of anything costs at most 2.2 times the allocations, the bytes
+//! allocated and the bytes read, and holds at most 2.2 times the memory. These counts are the same on every machine. Loops that
+//! allocate nothing are caught by the time of sixteen times the input, with much room: only a square shows.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod counting;
+mod inputs;
+
+use counting::Cost;
+use oomscope::analysis::{Options, read};
+use oomscope::bytes::{ReadError, Source};
+use oomscope::report::to_json;
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Counts the bytes that are read.
+struct Counted<'a> {
+    bytes: &'a [u8],
+    read: Cell<u64>,
+}
+
+impl Source for Counted<'_> {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
+        let n = self.bytes.read_at(offset, buf)?;
+        self.read.set(self.read.get() + n as u64);
+        Ok(n)
+    }
+}
+
+/// What the whole pipeline costs on one file.
+fn cost(file: &[u8]) -> (Cost, u64, Duration) {
+    let source = Counted { bytes: file, read: Cell::new(0) };
+    let start = Instant::now();
+    let (cost, ()) = counting::measure(|| {
+        let mut session = read(&source, "host.xplane.pb", |_| {}).expect("a made file");
+        let report = session.report(&Options::default());
+        std::hint::black_box(to_json(&report).len());
+    });
+    (cost, source.read.get(), start.elapsed())
+}
+
+/// Checks one way of growing: `make(n)` is a file with `n` of something.
+fn linear(what: &str, n: u64, make: fn(u64) -> Vec<u8>) {
+    let (one, two) = (make(n), make(2 * n));
+    let ((a, read_a, _), (b, read_b, _)) = (cost(&one), cost(&two));
+    let pairs = [
+        ("bytes of the file", one.len() as u64, two.len() as u64),
+        ("allocations", a.allocations, b.allocations),
+        ("bytes allocated", a.bytes, b.bytes),
+        ("most memory", a.peak, b.peak),
+        ("bytes read", read_a, read_b),
+    ];
+    for (of, one, two) in pairs {
+        // What doesn't depend on the size at all, and doubling vectors that just pass a power of two, weigh little here.
+        let limit = one as f64 * 2.2 + 64.0 * 1024.0;
+        assert!(two as f64 <= limit, "twice the {what}: {of} grow from {one} to {two}");
+    }
+    let large = make(16 * n);
+    let fastest = |file: &[u8]| (0..3).map(|_| cost(file).2).min().unwrap();
+    let (once, sixteen) = (fastest(&one).max(Duration::from_millis(2)), fastest(&large));
+    assert!(sixteen < once * 100, "sixteen times the {what} take {sixteen:?} after {once:?}");
+}
+
+macro_rules! growth {
+    ($($name:ident: $what:literal, $n:literal, $make:path;)*) => {
+        $(#[test] fn $name() { linear($what, $n, $make); })*
+    };
+}
+
+growth! {
+    frames_of_python: "Python frames side by side", 4000, inputs::frames;
+    frames_inside_frames: "Python frames inside each other", 4000, inputs::nested;
+    events_out_of_order: "events in the reverse order of time", 4000, inputs::reversed;
+    kernels: "kernels", 4000, inputs::kernels;
+    executions: "executions", 100, inputs::executions;
+    arrays_that_stay: "arrays that are never freed", 2000, inputs::kept_arrays;
+    arrays_that_go: "arrays that come and go", 2000, inputs::passing_arrays;
+    frees_without_an_allocation: "frees of arrays from before", 2000, inputs::freed_arrays;
+    waits: "waits of the allocator", 500, inputs::waits;
+    lines: "lines", 1000, inputs::lines;
+    planes: "planes", 500, inputs::planes;
+    names: "names of events", 4000, inputs::names;
+    modules: "modules", 200, inputs::modules;
+    instructions: "instructions of one module", 3000, inputs::instructions;
+    live_buffers: "buffers that all live at the peak", 1500, inputs::live_buffers;
+    parameters: "parameters and outputs", 1000, inputs::parameters;
+    equal_parameters: "parameters and outputs of one shape", 1000, inputs::equal_parameters;
+    sharers: "buffers that share one place", 2000, inputs::sharers;
+    loops_inside_loops: "loops inside each other", 60, inputs::nested_loops;
+    stack: "frames of one Python stack", 300, inputs::stack;
+}

@@ -9,14 +9,22 @@ use super::scene::{Scene, Side};
 use crate::plan::Plan;
 use crate::terms::Role;
 use crate::units::Bytes;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-/// XLA schedules a changed program anew. What came out differs from what stays of the old schedule by up to a tenth of the temp
-/// in compiled pairs (`docs/estimates.md`).
-const RESCHEDULED: f64 = 0.10;
-
-/// Where outputs become parameters' buffers, also the order of the updates changes, and copies come in.
-const REALIASED: f64 = 0.20;
+/// By which part of itself the temp can come out smaller, and larger, than what stays of the old schedule: XLA schedules and fuses a
+/// changed program anew. The numbers are from compiled pairs (`docs/estimates.md`), rounded up.
+fn slack(fix: FixKind) -> (f64, f64) {
+    match fix {
+        // The order of the updates changes, and copies come in.
+        FixKind::Donate | FixKind::DropOutputs => (0.10, 0.18),
+        // What is computed again is fused anew: some of it never becomes a buffer.
+        FixKind::Remat => (0.18, 0.08),
+        // A loop over parts brings copies of its state.
+        FixKind::Accumulate(_) => (0.10, 0.15),
+        FixKind::Pool(_) => (0.0, 0.0),
+        _ => (0.12, 0.08),
+    }
+}
 
 /// `xla.PrimitiveType` of float32.
 const F32: i32 = 11;
@@ -31,7 +39,7 @@ pub(super) struct Basis {
     pub donatable: HashMap<i64, u64>,
     /// Outputs that neither share a parameter's buffer nor have one of their shape.
     pub extra: HashMap<i64, u64>,
-    /// Outputs that hold state without sharing a parameter's buffer: the donatable ones.
+    /// Stands for arrays of the weights' shapes, in [`Picture::facts`].
     pub facts_of_weights: u32,
 }
 
@@ -103,15 +111,11 @@ impl Basis {
     pub fn apply(&self, fix: FixKind, scene: &mut Scene) {
         let facts = &self.picture.facts;
         let program = &self.program;
-        let slack = match fix {
-            FixKind::Donate | FixKind::DropOutputs => REALIASED,
-            FixKind::Pool(_) => 0.0,
-            _ => RESCHEDULED,
-        };
+        let (less, more) = slack(fix);
+        let slack = if scene.side == Side::Least { less } else { more };
         scene.slack = scene.slack.max(slack).max(self.picture.strays.min(1.0));
         match fix {
-            // The new value is written over the old one: it needs no place of its own.
-            FixKind::Donate => scene.evict(&self.donatable, |output| output.bytes = 0),
+            FixKind::Donate => self.donate(scene),
             // It lives until it is read last.
             FixKind::DropOutputs => scene.evict(&self.extra, |output| {
                 let reads = facts.get(output.facts as usize).and_then(|f| f.reads.last());
@@ -145,6 +149,22 @@ impl Basis {
             FixKind::Shard(n) => self.shard(scene, u64::from(n.max(1))),
             FixKind::Pool(_) => {}
         }
+    }
+
+    /// The new value is written over the old one: it needs no place of its own. A gradient that lay where the new value was made
+    /// does; in the best case it is made right before the update that reads it, as XLA can order them once an update takes no new
+    /// memory, in the worst it lives as long as now.
+    fn donate(&self, scene: &mut Scene) {
+        if scene.side == Side::Least {
+            for piece in scene.pieces.iter_mut().filter(|p| !p.returned) {
+                let evicted = matches!(piece.home, Home::Output(a) if self.donatable.contains_key(&a));
+                let facts = self.picture.facts.get(piece.facts as usize);
+                if evicted && facts.is_some_and(|f| f.weight_like && f.role == Some(Role::Backward)) {
+                    piece.first = piece.last;
+                }
+            }
+        }
+        scene.evict(&self.donatable, |output| output.bytes = 0);
     }
 
     fn add(&self, scene: &mut Scene, first: u32, last: u32, bytes: u64) {
@@ -210,35 +230,42 @@ impl Basis {
     fn halve_state(&self, scene: &mut Scene) {
         let state = self.program.sum(|a| a.state && a.element == F32);
         scene.parameters = scene.parameters.saturating_sub(state / 2);
-        self.shrink_weights(scene, 2, |facts| facts.element == F32);
+        self.shrink_weights(scene, 2, false, |facts| facts.element == F32);
     }
 
-    /// A nth of the state and of the gradients on each device. The weights are gathered for use: in the best case one layer at a time,
-    /// in the worst all of them stay gathered from the forward to the backward pass.
+    /// A nth of the state and of the gradients on each device. The weights are gathered for use and stay so from the forward to the
+    /// backward pass, since XLA merges equal gathers. A scan gathers one layer a round, which the layer's slice stands for.
     fn shard(&self, scene: &mut Scene, n: u64) {
         let state = self.program.sum(|a| a.state);
         scene.parameters = scene.parameters.saturating_sub(state - state / n);
-        self.shrink_weights(scene, n, |_| true);
-        if scene.side == Side::Most {
-            self.add(scene, 0, scene.moments, self.program.weights());
+        self.shrink_weights(scene, n, true, |_| true);
+        for weight in self.program.arguments.iter().filter(|a| a.state && a.forward && !a.scanned) {
+            let spans = || weight.reads.iter().flatten();
+            if let (Some(first), Some(last)) = (spans().map(|s| s.0).min(), spans().map(|s| s.1).max()) {
+                self.add(scene, first, last, weight.bytes);
+            }
         }
     }
 
-    /// Divides outputs of state, and what has a parameter's shape. In the worst case the latter stays whole.
-    fn shrink_weights(&self, scene: &mut Scene, by: u64, which: impl Fn(&Facts) -> bool) {
-        let homes: HashSet<i64> = self.donatable.keys().copied().collect();
+    /// Divides outputs of state, and what has a parameter's shape. Where devices share it, one layer of a stacked parameter stays whole,
+    /// and in the worst case all does that is no stack.
+    fn shrink_weights(&self, scene: &mut Scene, by: u64, sharing: bool, which: impl Fn(&Facts) -> bool) {
         let mut freed = 0u64;
         for piece in &mut scene.pieces {
             let Some(facts) = self.picture.facts.get(piece.facts as usize) else { continue };
-            let state = matches!(piece.home, Home::Output(a) if homes.contains(&a)) && piece.returned;
+            let state =
+                matches!(piece.home, Home::Output(a) if self.donatable.contains_key(&a)) && piece.returned;
             if !(state || facts.weight_like) || !which(facts) {
                 continue;
             }
+            let smaller = piece.bytes.div_ceil(by);
             if state {
-                freed = freed.saturating_add(piece.bytes - piece.bytes.div_ceil(by));
-                piece.bytes = piece.bytes.div_ceil(by);
-            } else if !piece.returned && (scene.side == Side::Least || by == 2) {
-                piece.bytes = piece.bytes.div_ceil(by);
+                freed = freed.saturating_add(piece.bytes - smaller);
+                piece.bytes = smaller;
+            } else if !piece.returned
+                && !(sharing && ((scene.side == Side::Most && !facts.stack_like) || facts.slice_like))
+            {
+                piece.bytes = smaller;
             }
         }
         scene.outputs = scene.outputs.saturating_sub(freed);
@@ -305,7 +332,7 @@ impl Basis {
                 "{acts_on} of state are read by the update alone; at most all of it comes back at once for the update"
             ),
             FixKind::Shard(n) => format!(
-                "{acts_on} are parameters, optimizer state and gradients, of which each device keeps 1/{n}; gathered weights are at most {} at once",
+                "{acts_on} are parameters, optimizer state and gradients, of which each device keeps 1/{n}; the weights gathered for use are {} in all",
                 Bytes(program.weights())
             ),
             FixKind::Pool(percent) => format!("the plan stays; the pool becomes {percent} % of the card"),

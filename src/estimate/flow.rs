@@ -86,6 +86,8 @@ pub(super) struct Flow<'a> {
     readers: Vec<Vec<(u32, u32)>>,
     /// get-tuple-elements by instruction and part.
     elements: HashMap<(u32, u32), Vec<u32>>,
+    /// get-tuple-elements by instruction.
+    parts: Vec<Vec<u32>>,
     /// Parameters of the computations that an instruction calls.
     inner: HashMap<u32, Vec<(u32, u32)>>,
     /// Roots of scheduled computations, with the instruction that calls them; `NEVER` for the entry's.
@@ -108,6 +110,7 @@ impl<'a> Flow<'a> {
             operands: Vec::with_capacity(count),
             readers: vec![Vec::new(); count],
             elements: HashMap::new(),
+            parts: vec![Vec::new(); count],
             inner: HashMap::new(),
             roots: HashMap::new(),
         };
@@ -185,6 +188,9 @@ impl<'a> Flow<'a> {
             for (number, &operand) in (0..).zip(operands) {
                 if let Some(Op::Element(part)) = self.ops.get(i as usize) {
                     self.elements.entry((operand, *part)).or_default().push(i);
+                    if let Some(parts) = self.parts.get_mut(operand as usize) {
+                        parts.push(i);
+                    }
                 } else if let Some(readers) = self.readers.get_mut(operand as usize) {
                     readers.push((i, number));
                 }
@@ -256,6 +262,11 @@ impl<'a> Flow<'a> {
     /// Readers of an instruction's whole result, without those that only take it apart.
     pub fn readers(&self, i: u32) -> impl Iterator<Item = u32> {
         self.readers.get(i as usize).into_iter().flatten().map(|&(reader, _)| reader)
+    }
+
+    /// Readers of an instruction's result or of parts of it.
+    pub fn readers_of_parts(&self, i: u32) -> impl Iterator<Item = u32> {
+        self.readers(i).chain(self.parts.get(i as usize).into_iter().flatten().copied())
     }
 
     /// Every place at which the value at `place` is visible, in order of finding, `place` first.

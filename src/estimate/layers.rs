@@ -68,7 +68,6 @@ pub(super) fn by_parameters(flow: &Flow<'_>, program: &Program) -> Blocks {
             let forward = matches!(flow.role(reader), Some(Role::Forward) | None);
             if forward && flow.moment(reader) <= split {
                 group.readers.insert(reader);
-                group.first = group.first.min(flow.moment(reader));
                 group.last = group.last.max(flow.moment(reader));
             }
         }
@@ -76,22 +75,16 @@ pub(super) fn by_parameters(flow: &Flow<'_>, program: &Program) -> Blocks {
     label(flow, split, groups.into_values().filter(|g| !g.readers.is_empty()).collect())
 }
 
+#[derive(Default)]
 struct Group {
     is_block: bool,
     readers: BTreeSet<u32>,
-    first: u32,
     last: u32,
-}
-
-impl Default for Group {
-    fn default() -> Group {
-        Group { is_block: false, readers: BTreeSet::new(), first: u32::MAX, last: 0 }
-    }
 }
 
 /// Gives each forward instruction the last group that it depends on; those of groups that are no blocks get none.
 fn label(flow: &Flow<'_>, split: u32, mut groups: Vec<Group>) -> Blocks {
-    groups.sort_by_key(|g| g.first);
+    groups.sort_by_key(|g| median(g.readers.iter().map(|&i| flow.moment(i))));
     let mut direct: HashMap<u32, i64> = HashMap::new();
     for (rank, group) in (0i64..).zip(&groups) {
         for &reader in &group.readers {
@@ -125,9 +118,17 @@ fn label(flow: &Flow<'_>, split: u32, mut groups: Vec<Group>) -> Blocks {
 /// Numbers groups of instructions in order of running.
 fn number(flow: &Flow<'_>, groups: impl Iterator<Item = Vec<u32>>) -> Blocks {
     let mut groups: Vec<Vec<u32>> = groups.collect();
-    groups.sort_by_key(|group| group.iter().map(|&i| flow.moment(i)).min());
+    groups.sort_by_key(|group| median(group.iter().map(|&i| flow.moment(i))));
     let numbered = (0..).zip(groups);
     numbered.flat_map(|(n, group)| group.into_iter().map(move |i| (i, n))).collect()
+}
+
+/// The moment in the middle. The first one says little: XLA runs what depends on parameters alone early, in the order of their
+/// names, `layer_10` before `layer_2`.
+fn median(moments: impl Iterator<Item = u32>) -> u32 {
+    let mut moments: Vec<u32> = moments.collect();
+    moments.sort_unstable();
+    moments.get(moments.len() / 2).copied().unwrap_or(0)
 }
 
 /// A name stack's part without what JAX wraps around it: `transpose(jvp(layer_0))` is `layer_0`.

@@ -88,6 +88,13 @@ impl Estimator {
         Some(Estimator { need, basis: Basis::new(plan, program, picture, remat) })
     }
 
+    /// The most that is live at once in the temp blocks, by the lives that the estimates rest on. Where XLA's own simulation
+    /// (`SpaceTotals::heap_peak`) says otherwise, every interval is wider by that part.
+    #[must_use]
+    pub fn peak(&self) -> Bytes {
+        Bytes(self.basis.picture.peak)
+    }
+
     /// What one fix would do.
     #[must_use]
     pub fn estimate(&self, fix: FixKind, context: &Context) -> Estimate {

@@ -46,6 +46,10 @@ pub(super) struct Facts {
     pub scaling: Scaling,
     /// Whether it has the shape of a parameter: a gradient, a cast, a copy.
     pub weight_like: bool,
+    /// Whether it has the shape of one layer of a stacked parameter.
+    pub slice_like: bool,
+    /// Whether it has the shape of a whole stacked parameter.
+    pub stack_like: bool,
 }
 
 /// With which powers a size shrinks with the batch and with the sequence: at least, and at most.

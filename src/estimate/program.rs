@@ -22,8 +22,6 @@ pub(super) struct Scan {
 /// An argument array.
 #[derive(Debug, Clone)]
 pub(super) struct Argument {
-    /// Its position in `Donation::parameters`.
-    pub position: usize,
     /// The entry parameter's instruction.
     pub instruction: u32,
     pub bytes: u64,
@@ -36,6 +34,10 @@ pub(super) struct Argument {
     pub input: bool,
     /// Whether the forward pass reads it.
     pub forward: bool,
+    /// Whether it is a stack of which a scan takes one layer a round.
+    pub scanned: bool,
+    /// From when to when the forward pass, and the backward pass, read it.
+    pub reads: [Option<(u32, u32)>; 2],
 }
 
 /// The program behind a plan.
@@ -51,6 +53,10 @@ pub(super) struct Program {
     pub sequence: Option<i64>,
     /// Dimensions of every parameter, and of one layer of a stacked one, in ascending order without ones.
     pub weight_shapes: HashSet<Vec<i64>>,
+    /// Those of one layer of a stacked parameter alone.
+    pub slice_shapes: HashSet<Vec<i64>>,
+    /// Those of whole stacked parameters alone.
+    pub stack_shapes: HashSet<Vec<i64>>,
     /// Every dimension of a parameter.
     pub weight_dims: HashSet<i64>,
 }
@@ -58,7 +64,7 @@ pub(super) struct Program {
 impl Program {
     pub fn of(flow: &Flow<'_>, plan: &Plan) -> Program {
         let mut program = Program { split: split(flow), scans: scans(flow, plan), ..Program::default() };
-        program.arguments = arguments(flow, plan, program.split);
+        program.arguments = arguments(flow, plan, &program);
         program.find_inputs();
         program.measure_inputs();
         let rounds: HashSet<i64> = program.scans.iter().map(|s| s.rounds).collect();
@@ -69,6 +75,8 @@ impl Program {
                 && rounds.contains(first)
             {
                 program.weight_shapes.insert(sorted(rest));
+                program.slice_shapes.insert(sorted(rest));
+                program.stack_shapes.insert(sorted(&argument.dims));
             }
         }
         program
@@ -230,15 +238,34 @@ fn scans(flow: &Flow<'_>, plan: &Plan) -> Vec<Scan> {
     out
 }
 
-fn arguments(flow: &Flow<'_>, plan: &Plan, split: Option<u32>) -> Vec<Argument> {
+fn arguments(flow: &Flow<'_>, plan: &Plan, program: &Program) -> Vec<Argument> {
     let instructions: HashMap<i64, u32> =
         flow.hlo.entry_parameters().map(|(at, it)| (it.parameter_number, at.at() as u32)).collect();
     let paired: HashSet<usize> = plan.donation.pairs.iter().map(|p| p.parameter).collect();
-    let forward = read_forward(flow, split);
+    let uses = parameter_uses(flow);
     let argument = |(position, p): (usize, &Parameter)| {
         let instruction = instructions.get(&p.number).copied()?;
+        let readers = uses.get(&instruction).map_or(&[][..], Vec::as_slice);
+        let reads = [Role::Forward, Role::Backward].map(|pass| {
+            let moments = || {
+                readers.iter().map(|&r| (flow.moment(r), r)).filter(|&(moment, r)| {
+                    let forward = program.split.is_none_or(|split| moment <= split);
+                    let role = flow.role(r);
+                    if pass == Role::Forward {
+                        forward && role == Some(Role::Forward)
+                    } else {
+                        matches!(role, Some(Role::Backward | Role::Recomputed))
+                            || (!forward && role == Some(Role::Forward))
+                    }
+                })
+            };
+            Some((moments().map(|m| m.0).min()?, moments().map(|m| m.0).max()?))
+        });
+        let scanned = program.scans.iter().any(|scan| {
+            p.shape.dims.first() == Some(&scan.rounds)
+                && readers.iter().any(|&r| (scan.from..scan.to).contains(&flow.moment(r)))
+        });
         Some(Argument {
-            position,
             instruction,
             bytes: if p.color == 0 { p.bytes.0 } else { 0 },
             dims: p.shape.dims.clone(),
@@ -246,23 +273,12 @@ fn arguments(flow: &Flow<'_>, plan: &Plan, split: Option<u32>) -> Vec<Argument> 
             path: p.path.clone().unwrap_or_default(),
             state: p.donated || p.donor || paired.contains(&position),
             input: false,
-            forward: forward.contains(&instruction),
+            forward: reads.first().is_some_and(Option::is_some),
+            scanned,
+            reads,
         })
     };
     plan.donation.parameters.iter().enumerate().filter_map(argument).collect()
-}
-
-/// Entry parameters that a forward instruction reads, as they are or in another arrangement or type.
-fn read_forward(flow: &Flow<'_>, split: Option<u32>) -> HashSet<u32> {
-    let uses = parameter_uses(flow);
-    uses.into_iter()
-        .filter(|(_, readers)| {
-            readers.iter().any(|&r| {
-                flow.role(r) == Some(Role::Forward) && split.is_none_or(|split| flow.moment(r) <= split)
-            })
-        })
-        .map(|(parameter, _)| parameter)
-        .collect()
 }
 
 /// For each entry parameter the instructions that compute with it: its readers, and those of its copies, casts and

@@ -10,6 +10,7 @@ use super::picture::{Picture, Piece};
 use super::program::Program;
 use super::scene::{Scene, Side};
 use super::{residuals, stacks};
+use std::collections::HashMap;
 
 /// A part of a life, with a part of the bytes.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,28 @@ pub(super) struct Replaced {
     pub least: Vec<Span>,
     /// What remains where it doesn't.
     pub most: Vec<Span>,
+}
+
+/// When each of some instructions has to be computed again, given when some of their results are read: not later than anything that
+/// is computed from it within `inside`, since a block is computed again from its input on.
+///
+/// `wanted` holds the instructions whose results are read, with the moment; `order` the instructions in order of running.
+pub(super) fn needed_again(
+    flow: &Flow<'_>,
+    order: impl DoubleEndedIterator<Item = u32>,
+    wanted: &HashMap<u32, u32>,
+    inside: impl Fn(u32, u32) -> bool,
+) -> HashMap<u32, u32> {
+    let mut out: HashMap<u32, u32> = HashMap::new();
+    for i in order.rev() {
+        let own = wanted.get(&i).copied();
+        let later =
+            flow.readers_of_parts(i).filter(|&r| inside(i, r)).filter_map(|r| out.get(&r).copied()).min();
+        if let Some(moment) = [own, later].into_iter().flatten().min() {
+            out.insert(i, moment);
+        }
+    }
+    out
 }
 
 /// The effect of rematerialization.

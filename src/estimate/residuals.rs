@@ -4,9 +4,9 @@ use super::flow::Flow;
 use super::layers::Blocks;
 use super::picture::{Home, Picture, Piece};
 use super::program::Program;
-use super::remat::{Remat, Replaced, Span};
+use super::remat::{Remat, Replaced, Span, needed_again};
 use crate::terms::Role;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// For each block the pieces that it makes and that the backward pass reads.
 pub(super) fn of_blocks(
@@ -58,9 +58,27 @@ pub(super) fn find(
     sizes.sort_unstable();
     let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
     let boundaries = usual.saturating_mul(residuals.len() as u64);
-    if residuals.len() < 2 || boundaries >= bytes {
+    // Beside a scan over the layers what is left is no model of blocks.
+    let negligible = bytes.saturating_mul(20) < remat.acts_on;
+    if residuals.len() < 2 || boundaries >= bytes || negligible {
         return;
     }
+    let back_of = |i: usize| {
+        let facts = picture.pieces.get(i).and_then(|p| picture.facts_of(p))?;
+        let back = facts.reads.iter().filter(|r| program.is_backward(flow, r.1, r.0)).map(|r| r.0).min()?;
+        Some((facts.maker, back))
+    };
+    let mut wanted: HashMap<u32, u32> = HashMap::new();
+    for (maker, back) in
+        residuals.values().flatten().filter(|i| !carried.contains(i)).filter_map(|&i| back_of(i))
+    {
+        let known = wanted.entry(maker).or_insert(back);
+        *known = back.min(*known);
+    }
+    let forward = flow.order.iter().take(split as usize + 1).copied();
+    let again = needed_again(flow, forward, &wanted, |i, reader| {
+        blocks.get(&i).is_some_and(|block| blocks.get(&reader) == Some(block))
+    });
     let is_backward = |&&(moment, reader): &&(u32, u32)| program.is_backward(flow, reader, moment);
     for (&block, pieces) in &residuals {
         let reads = |only_own: bool| {
@@ -81,11 +99,13 @@ pub(super) fn find(
             let forward = facts.reads.iter().filter(|r| !is_backward(r)).map(|r| r.0).max();
             let forward =
                 Span { first: piece.first, last: forward.unwrap_or(piece.first).min(back), divide: 1 };
-            let again = |first| Span { first, last: piece.last, divide: 1 };
+            let after = forward.last.saturating_add(1);
+            let from = |first: u32| Span { first: first.max(after), last: piece.last, divide: 1 };
+            let latest = again.get(&facts.maker).copied().unwrap_or(back).min(back);
             remat.replaced.push(Replaced {
                 piece: i,
-                least: vec![forward, again(back.max(forward.last.saturating_add(1)))],
-                most: vec![forward, again(begin.min(back).max(forward.last.saturating_add(1)))],
+                least: vec![forward, from(latest)],
+                most: vec![forward, from(begin.min(back))],
             });
         }
         // The block's input waits for it.

@@ -13,7 +13,10 @@ use std::collections::HashSet;
 pub(super) fn measure(program: &Program, picture: &mut Picture) {
     let ruler = Ruler::of(program, picture);
     for facts in &mut picture.facts {
-        facts.weight_like = program.weight_shapes.contains(&sorted(&facts.dims));
+        let shape = sorted(&facts.dims);
+        facts.weight_like = program.weight_shapes.contains(&shape);
+        facts.slice_like = program.slice_shapes.contains(&shape);
+        facts.stack_like = program.stack_shapes.contains(&shape);
         facts.scaling = ruler.scaling(facts);
     }
 }
@@ -110,27 +113,40 @@ impl<'a> Ruler<'a> {
         like_weights: bool,
         by_batch: (u32, u32),
     ) -> ((u32, u32), bool) {
-        let own = dims.iter().filter(|&&d| d == sequence).count();
-        let merged = dims.iter().filter(|&&d| d != sequence && d % tokens == 0).count();
+        // A stack of layers has the rounds of its scan in front: neither tokens nor heads.
+        let rounds =
+            self.program.scans.iter().any(|s| Some(&s.rounds) == dims.first() && s.rounds != sequence);
+        let (dims, elements) = match dims.split_first() {
+            Some((&first, rest)) if rounds && Some(first) != self.batch => (rest, elements / first),
+            _ => (dims, elements),
+        };
+        let mut own = dims.iter().filter(|&&d| d == sequence).count();
+        if self.batch == Some(sequence) {
+            // One of them is the batch.
+            own = own.saturating_sub(1);
+        }
+        // Where the batch is a dimension of its own, no other one has it merged in.
+        let has_batch = self.batch.is_some_and(|batch| dims.contains(&batch));
+        let merged = dims.iter().filter(|&&d| !has_batch && d != sequence && d % tokens == 0).count();
         let count = (own + merged).min(2) as u32;
-        // Whether a dimension of this size may be a feature dimension.
-        let ambiguous = self.program.weight_dims.contains(&sequence);
+        let squares = tokens.saturating_mul(sequence).max(1);
+        let heads = if elements % squares == 0 { elements / squares } else { 0 };
+        // A second dimension of the sequence's size may be one of features, where a parameter has such a one. Scores have heads.
+        let features = self.program.weight_dims.contains(&sequence);
+        let squared = count == 2 && (!features || heads >= 2);
         let powers = if like_weights {
             (0, count.min(1))
         } else if count == 0 {
             (0, u32::from(dims.iter().any(|d| d % sequence == 0)))
-        } else if ambiguous && count > 1 {
-            (1, count)
-        } else if ambiguous && merged == 0 && by_batch == (0, 0) {
+        } else if count == 2 && heads == 0 {
+            // Not all tokens: masks, or parts of something.
+            (1, 2)
+        } else if features && merged == 0 && by_batch == (0, 0) {
             (0, count)
         } else {
-            (count, count)
+            (1 + u32::from(squared), 1 + u32::from(squared))
         };
-        let squares = tokens.saturating_mul(sequence).max(1);
-        let heads = elements / squares;
-        let scores =
-            own >= 2 && !like_weights && elements % squares == 0 && heads >= if ambiguous { 2 } else { 1 };
-        (powers, scores)
+        (powers, own >= 2 && squared && !like_weights && heads >= 1)
     }
 
     /// Whether something outside the forward pass has a parameter's shape behind one more dimension: a gradient in parts, as a matrix

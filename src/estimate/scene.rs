@@ -24,7 +24,12 @@ pub(super) struct Scene {
     pub slack: f64,
     /// Which part the temp blocks lose to packing.
     pub loss: f64,
+    /// Temp of which the lives don't tell what it is for: it stays.
+    pub unexplained: u64,
 }
+
+/// What the lives may miss of XLA's peak before the rest of the temp counts as unexplained.
+const EXPLAINED: f64 = 0.1;
 
 /// The need of a step and what of it the call takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +40,12 @@ pub(super) struct Need {
 
 impl Scene {
     pub fn of(picture: &Picture, side: Side) -> Scene {
-        let lost = picture.temp.saturating_sub(picture.peak) as f64 / picture.peak.max(1) as f64;
+        let beyond = picture.temp.saturating_sub(picture.peak);
+        let (loss, unexplained) = if picture.strays > EXPLAINED {
+            (0.0, beyond)
+        } else {
+            (beyond as f64 / picture.peak.max(1) as f64, 0)
+        };
         Scene {
             side,
             moments: picture.moments,
@@ -44,7 +54,8 @@ impl Scene {
             outputs: picture.outputs,
             constants: picture.constants,
             slack: 0.0,
-            loss: lost.min(1.0),
+            loss: loss.min(1.0),
+            unexplained,
         }
     }
 
@@ -79,6 +90,7 @@ impl Scene {
                 self.outputs.saturating_add(scaled(temp, (1.0 + self.loss) * (1.0 + self.slack)))
             }
         };
+        let launch = launch.saturating_add(self.unexplained);
         Need { total: self.parameters.saturating_add(self.constants).saturating_add(launch), launch }
     }
 }

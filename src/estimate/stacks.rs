@@ -4,7 +4,7 @@
 use super::flow::{Flow, Op};
 use super::picture::{Facts, Home, Picture, Piece};
 use super::program::{Program, Scan, sorted};
-use super::remat::{Remat, Replaced, Span};
+use super::remat::{Remat, Replaced, Span, needed_again};
 use crate::hlo::logical_bytes;
 use crate::terms::Role;
 use std::collections::{HashMap, HashSet};
@@ -58,8 +58,9 @@ pub(super) fn find(
         remat.acts_on = remat.acts_on.saturating_add(bytes);
         remat.boundaries = remat.boundaries.saturating_add(carry);
         remat.scans.push(scan.rounds);
+        let again = seeker.needed_again(scan, writer, &stacks);
         for i in stacks {
-            seeker.replace(scan, i, &by_maker, taken, remat);
+            seeker.replace(scan, i, &again, &by_maker, taken, remat);
         }
     }
 }
@@ -161,12 +162,42 @@ impl Seeker<'_> {
         })
     }
 
+    /// The first moment in a round of the backward loop at which a stack is read.
+    fn read_first(&self, scan: &Scan, facts: &Facts) -> Option<u32> {
+        let inside = |&&(moment, reader): &&(u32, u32)| {
+            (scan.from..=scan.to).contains(&moment) && self.flow.op(reader) != Op::While
+        };
+        facts.reads.iter().filter(inside).map(|r| r.0).min()
+    }
+
+    /// When each instruction of the forward loop's body has to be computed again in a round of the backward loop.
+    fn needed_again(&self, scan: &Scan, writer: Option<&Scan>, stacks: &[usize]) -> HashMap<u32, u32> {
+        let Some(writer) = writer else { return HashMap::new() };
+        let mut wanted: HashMap<u32, u32> = HashMap::new();
+        for facts in
+            stacks.iter().filter_map(|&i| self.picture.pieces.get(i)).filter_map(|p| self.picture.facts_of(p))
+        {
+            let Some(first) = self.read_first(scan, facts) else { continue };
+            for &maker in
+                facts.makers.iter().filter(|&&m| (writer.from..writer.to).contains(&self.flow.moment(m)))
+            {
+                let known = wanted.entry(maker).or_insert(first);
+                *known = first.min(*known);
+            }
+        }
+        let body = self.flow.order.get(writer.from as usize..writer.to as usize).unwrap_or(&[]);
+        let inside = |_, reader| (writer.from..writer.to).contains(&self.flow.moment(reader));
+        needed_again(self.flow, body.iter().copied(), &wanted, inside)
+    }
+
     /// Instead of the stack, one layer of it lives in a round of the backward loop: from the round's start in the worst case,
-    /// from its first reader on in the best, until its last. What a round took out of the stack is that same layer.
+    /// in the best from when it, or something computed from it, is read first; until its last reader. What a round took out of the
+    /// stack is that same layer.
     fn replace(
         &self,
         scan: &Scan,
         stack: usize,
+        again: &HashMap<u32, u32>,
         by_maker: &HashMap<u32, Vec<usize>>,
         taken: &mut [bool],
         remat: &mut Remat,
@@ -175,14 +206,12 @@ impl Seeker<'_> {
         let Some(facts) = self.picture.facts_of(piece) else { return };
         let rounds = scan.rounds.unsigned_abs().max(1);
         let layer = piece.bytes / rounds;
-        let (mut first, mut last) = (scan.to, scan.from);
-        let mut read = false;
+        let mut last = scan.from;
         for &(moment, reader) in &facts.reads {
             if !(scan.from..=scan.to).contains(&moment) || self.flow.op(reader) == Op::While {
                 continue;
             }
-            read = true;
-            (first, last) = (first.min(moment), last.max(moment));
+            last = last.max(moment);
             for &i in by_maker.get(&reader).into_iter().flatten() {
                 let Some(slice) = self.picture.pieces.get(i) else { continue };
                 let same =
@@ -195,7 +224,15 @@ impl Seeker<'_> {
             }
         }
         let span = |first| Span { first, last, divide: rounds };
-        let (least, most) = if read { (vec![span(first)], vec![span(scan.from)]) } else { (vec![], vec![]) };
+        let (least, most) = match self.read_first(scan, facts) {
+            // The stack is written from its layer, whose other readers compute what may be wanted earlier.
+            Some(first) => {
+                let sources = facts.makers.iter().flat_map(|&m| self.flow.operands(m));
+                let sooner = sources.filter_map(|operand| again.get(operand)).min();
+                (vec![span(sooner.map_or(first, |&s| s.min(first)))], vec![span(scan.from)])
+            }
+            None => (Vec::new(), Vec::new()),
+        };
         remat.replaced.push(Replaced { piece: stack, least, most });
     }
 }

@@ -39,4 +39,7 @@ node_modules/.bin/tsc -p tsconfig.node.json
 step "workflows"
 zizmor --offline --quiet .github/workflows
 
+step "the page in git"
+node scripts/fresh.mjs
+
 echo "linters: nothing to say"

@@ -64,7 +64,7 @@ fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 type Found = (String, Kind, Vec<u8>);
 
-/// Every file as (path, kind, bytes), the last call for a path counting.
+/// Every file as (path, kind, bytes).
 fn files(source: &dyn Source, name: &str, limits: &Limits) -> (Vec<Found>, Vec<Note>) {
     let mut found: Vec<Found> = Vec::new();
     let notes = walk(source, name, limits, &mut |file| {
@@ -86,9 +86,6 @@ fn files(source: &dyn Source, name: &str, limits: &Limits) -> (Vec<Found>, Vec<N
         }
         assert_eq!(passes[0].len(), passes[1].len(), "{}", file.path);
         assert!(passes[0] == passes[1], "{}: both passes read the same", file.path);
-        if file.again {
-            found.retain(|(path, ..)| path != file.path);
-        }
         found.push((file.path.to_owned(), file.kind, passes.swap_remove(0)));
         ControlFlow::Continue(())
     })
@@ -143,16 +140,22 @@ fn several_members_are_one_file() {
 }
 
 #[test]
-fn a_wrong_length_in_the_trailer_is_found_while_reading() {
+fn a_wrong_length_in_the_trailer_is_told() {
     let bytes = capture_like(3_000_000, 5);
-    for wrong in [1_000_000u32, 3_000_001, 50_000_000] {
+    for (wrong, read) in
+        [(1000, 3_000_000), (2_900_000, 2_900_000), (3_000_001, 3_000_000), (500_000_000u32, 3_000_000)]
+    {
         let mut packed = gz(&bytes);
         let end = packed.len();
         packed[end - 4..].copy_from_slice(&wrong.to_le_bytes());
         let (found, notes) = files(&packed.as_slice(), "x.gz", &streaming());
         assert_eq!(found.len(), 1, "{wrong}");
-        assert!(found[0].2 == bytes, "declared {wrong}, read {}", found[0].2.len());
-        assert_eq!(notes.len(), 1, "the trailer is wrong, which is told: {notes:?}");
+        assert!(
+            found[0].2.len() == read && bytes.starts_with(&found[0].2),
+            "declared {wrong}, read {}",
+            found[0].2.len()
+        );
+        assert_eq!(notes.len(), 1, "{notes:?}");
     }
 }
 
@@ -280,7 +283,7 @@ fn what_unpacks_to_absurd_sizes_is_refused() {
     let limits = Limits { unpacked: 1 << 20, ratio: 100, ..streaming() };
     let (found, notes) = files(&bomb.as_slice(), "x.gz", &limits);
     assert!(found.is_empty());
-    assert!(notes[0].sentence.starts_with("It would unpack to 60.00 MiB, more than"), "{notes:?}");
+    assert!(notes[0].sentence.starts_with("It unpacks to more than the "), "{notes:?}");
     // Entries of a zip may share their bytes: their sum is limited too.
     let (found, notes) = files(&overlapping().as_slice(), "x.zip", &Limits { unpacked: 70 << 20, ..limits });
     assert_eq!((found.len(), notes.len()), (2, 28));
@@ -291,8 +294,8 @@ fn what_unpacks_to_absurd_sizes_is_refused() {
     lying[end - 4..].copy_from_slice(&1_000_000u32.to_le_bytes());
     let limits = Limits { unpacked: 1 << 20, ratio: 2, ..streaming() };
     let (found, notes) = files(&lying.as_slice(), "x.gz", &limits);
-    assert!(found.iter().all(|f| f.2.len() < 4 << 20), "stopped early");
-    assert!(notes[0].sentence.contains("more than is taken from so few bytes"), "{notes:?}");
+    assert!(found.is_empty());
+    assert!(notes[0].sentence.contains("that is taken from so few bytes"), "{notes:?}");
     // Many files.
     let small: Vec<_> = (0..50).map(|i| (format!("{i}"), capture_like(40, i))).collect();
     let listed: Vec<_> = small.iter().map(|(n, b)| (n.as_str(), b.as_slice())).collect();

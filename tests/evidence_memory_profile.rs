@@ -1,7 +1,6 @@
 //! Device memory profiles that JAX wrote: sums, places, changes, and names for arrays that a capture knows by size alone.
 #![allow(clippy::unwrap_used)]
 
-use oomscope::bytes::Source;
 use oomscope::evidence::Kind;
 use oomscope::evidence::archive::{Limits, walk};
 use oomscope::evidence::memory_profile::{MemoryProfile, NotAProfile, Tree, changes, match_sizes};

@@ -12,7 +12,9 @@ use prost::Message;
 use serde_json::Value as Json;
 
 fn report(bytes: &[u8]) -> Report {
-    read(bytes, "host.xplane.pb", |_| {}).expect("a made capture").report(&Options { module: None, top: 10_000 })
+    read(bytes, "host.xplane.pb", |_| {})
+        .expect("a made capture")
+        .report(&Options { module: None, top: 10_000 })
 }
 
 /// As JSON, without where in the file things lie.
@@ -31,9 +33,11 @@ fn difference(a: &Json, b: &Json, path: &str, same: &dyn Fn(&str, &Json, &Json) 
         (Json::Object(x), Json::Object(y)) if x.len() == y.len() => {
             x.iter().find_map(|(key, item)| difference(item, &b[key], &format!("{path}.{key}"), same))
         }
-        (Json::Array(x), Json::Array(y)) if x.len() == y.len() => {
-            x.iter().zip(y).enumerate().find_map(|(i, (x, y))| difference(x, y, &format!("{path}[{i}]"), same))
-        }
+        (Json::Array(x), Json::Array(y)) if x.len() == y.len() => x
+            .iter()
+            .zip(y)
+            .enumerate()
+            .find_map(|(i, (x, y))| difference(x, y, &format!("{path}[{i}]"), same)),
         _ => (!same(path, a, b)).then(|| format!("{path}: {a} and {b}")),
     }
 }
@@ -149,7 +153,8 @@ fn allocator_events_may_be_spread_over_lines() {
             a == b || [".live_at_peak", ".owners", ".before_capture"].iter().any(|p| path.contains(p))
         };
         let name = scenario.name;
-        if let Some(difference) = difference(&before["allocators"], &after["allocators"], "allocators", &same) {
+        if let Some(difference) = difference(&before["allocators"], &after["allocators"], "allocators", &same)
+        {
             panic!("spreading the allocator events of {name} changes {difference}");
         }
     }
@@ -193,7 +198,8 @@ fn twice_the_sizes_are_twice_the_bytes() {
             // change with sizes.
             let key = path.trim_end_matches(|c: char| c == '[' || c == ']' || c.is_ascii_digit());
             let key = key.rsplit('.').next().unwrap_or_default();
-            let of_sizes = key.ends_with("bytes") || path.contains(".curve.roles.") || path.contains("temp_blocks");
+            let of_sizes =
+                key.ends_with("bytes") || path.contains(".curve.roles.") || path.contains("temp_blocks");
             match (a.as_f64(), b.as_f64()) {
                 // The limits of what a rounded fraction leaves open aren't exact.
                 (Some(a), Some(b)) if key.contains("error") || key.contains("largest") => {

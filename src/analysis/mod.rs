@@ -5,6 +5,7 @@
 //! [`Analysis::finish`].
 
 mod events;
+pub mod evidence;
 mod modules;
 mod session;
 

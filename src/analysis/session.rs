@@ -9,12 +9,11 @@ use crate::estimate;
 use crate::evidence::Kind;
 use crate::findings;
 use crate::report::{
-    self, LiveMoment, Module, ModuleWhy, Omitted, PlanMoment, Platform, Report, SourceInfo, SourceKind, Tool,
-    Verdict, VerdictStatus, WhatIf,
+    self, LiveMoment, Module, ModuleWhy, PlanMoment, Platform, Report, SourceInfo, SourceKind, WhatIf,
 };
 use crate::run::Run;
 use crate::terms::{Fits, Warning};
-use crate::units::{Bytes, Evidence, Picos};
+use crate::units::{Bytes, Picos};
 
 /// What the user chooses.
 #[derive(Debug, Clone)]
@@ -125,29 +124,12 @@ impl<S: Source> Session<S> {
         let counts = self.events.as_ref().and_then(Events::counts);
         let modules: Vec<Module> = self.modules.reports(counts.as_deref());
         let mut report = Report {
-            schema: "oomscope/1".into(),
-            tool: Tool { name: "oomscope".into(), version: env!("CARGO_PKG_VERSION").into() },
-            source: self.info.clone(),
-            platform: self.platform.clone(),
             warnings,
-            // Made from all the rest, below.
-            verdict: Verdict {
-                status: VerdictStatus::CannotTell,
-                sentence: String::new(),
-                evidence: Evidence::Measured,
-            },
             module: chosen.and_then(|i| modules.get(i)).map(|m| m.name.clone()),
             module_why: why,
             modules,
             plan,
-            allocators: Vec::new(),
-            executions: Vec::new(),
-            retries: Vec::new(),
-            live_at_last_start: Vec::new(),
-            between_executions: Vec::new(),
-            findings: Vec::new(),
-            limits: Vec::new(),
-            omitted: Omitted::default(),
+            ..Report::of(self.info.clone(), self.platform.clone())
         };
         let mut silent = Vec::new();
         if let Some(events) = &self.events {

@@ -7,6 +7,7 @@
 
 use crate::hlo::{Hlo, InstrIx, Instruction, role_of};
 use crate::terms::Role;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 /// Stands for "never scheduled".
@@ -14,6 +15,8 @@ pub(super) const NEVER: u32 = u32::MAX;
 
 /// Calls nest a few levels; deeper ones are an attack on the stack.
 const MAX_DEPTH: usize = 64;
+/// Deepest nesting of tuples that is followed.
+const MAX_NESTING: usize = 32;
 
 /// What the analysis has to know of an opcode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +95,9 @@ pub(super) struct Flow<'a> {
     inner: HashMap<u32, Vec<(u32, u32)>>,
     /// Roots of scheduled computations, with the instruction that calls them; `NEVER` for the entry's.
     roots: HashMap<u32, u32>,
+    /// Places that may still be visited, over all values. Real modules need a few for each value; in a damaged one, tuples
+    /// that hold each other have places without end.
+    budget: Cell<usize>,
 }
 
 impl<'a> Flow<'a> {
@@ -113,6 +119,7 @@ impl<'a> Flow<'a> {
             parts: vec![Vec::new(); count],
             inner: HashMap::new(),
             roots: HashMap::new(),
+            budget: Cell::new(1_000_000 + 64 * count),
         };
         for (at, it) in hlo.instructions() {
             flow.instructions.push(at);
@@ -277,9 +284,11 @@ impl<'a> Flow<'a> {
         let mut out = Vec::new();
         let mut work = vec![place];
         while let Some(place) = work.pop() {
-            if !seen.insert(place.clone()) {
+            if place.1.len() > MAX_NESTING || !seen.insert(place.clone()) {
                 continue;
             }
+            let Some(left) = self.budget.get().checked_sub(1) else { break };
+            self.budget.set(left);
             let (i, index) = &place;
             if let Some((part, rest)) = index.split_first() {
                 for &element in self.elements.get(&(*i, *part)).into_iter().flatten() {

@@ -39,6 +39,7 @@ mod tests;
 pub use case::{Case, Failure};
 pub use detail::{Constant, Detail};
 pub use limits::limits;
+pub use step_does_not_fit::{cause_of_role, role_words};
 pub use verdict::verdict;
 
 use crate::estimate::Estimator;

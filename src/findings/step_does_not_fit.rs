@@ -187,8 +187,15 @@ fn largest_of(case: &Case, role: Role) -> String {
     format!(", most of all `{}`{times} of {}{each}{line}", shape(&b.shape), b.bytes)
 }
 
+/// Why buffers of a role make a step large.
+#[must_use]
+pub fn cause_of_role(role: Role) -> &'static str {
+    Dominant::Role(role).cause()
+}
+
 /// A role in a sentence.
-pub(super) fn role_words(role: Role) -> &'static str {
+#[must_use]
+pub fn role_words(role: Role) -> &'static str {
     match role {
         Role::Forward => "activations (forward values kept for the backward pass)",
         Role::Backward => "values of the backward pass (gradients)",

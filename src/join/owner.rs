@@ -116,6 +116,17 @@ impl Joined {
         format!("{base} execution {number}")
     }
 
+    /// Numbers of the outputs that an array holds.
+    pub fn output_numbers(&self, owner: Owner) -> impl Iterator<Item = u64> {
+        let allocation = match owner {
+            Owner::Planned(execution, planned) => {
+                self.module_of(execution).and_then(|m| m.launch.get(planned))
+            }
+            _ => None,
+        };
+        allocation.into_iter().flat_map(|a| a.outputs.iter().map(|o| o.number))
+    }
+
     /// An owner that stands for all whose arrays belong to the same group.
     #[must_use]
     pub fn representative(&self, run: &Run, owner: Owner) -> Owner {

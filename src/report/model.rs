@@ -4,6 +4,13 @@
 //! Sizes are bytes, times picoseconds from the first event of the capture, ids and addresses strings.
 //! What the capture does not say is `null`, never 0.
 
+pub use crate::evidence::error_text::{
+    ChunksOfSize, Failure, FailureKind, MatchedBy, PlanText, PlanTotals, PoolDump, RematText, RequestMatch,
+    TextBuffer, TextMatch, TextSize, TotalDifference, UsagePart,
+};
+pub use crate::evidence::memory_profile::{
+    ArraysOfSize, BeforeMatch, ProfileFrame, ProfileStack, ProfileTotal, StackChange, Tree, TreeNode,
+};
 pub use crate::terms::{
     AllocatorKind, Backend, BufferKind, Fits, LiveKind, MemoryAnalysis, Outcome, RetryOutcome, Role,
     Severity, SourceLine, Warning,
@@ -52,6 +59,80 @@ pub struct Report {
     pub limits: Vec<Limit>,
     /// What lists were cut by `--top`.
     pub omitted: Omitted,
+    /// The text of a failure, alone or beside a capture.
+    pub error_text: Option<ErrorTextReport>,
+    /// The plan in a text dump of XLA. The plan that an error prints stands with its failure.
+    pub text_plan: Option<PlanText>,
+    /// A device memory profile, alone or beside a capture.
+    pub memory_profile: Option<MemoryProfileReport>,
+}
+
+impl Report {
+    /// A report that says nothing yet but what was read.
+    #[must_use]
+    pub fn of(source: SourceInfo, platform: Platform) -> Report {
+        Report {
+            schema: "oomscope/1".into(),
+            tool: Tool { name: "oomscope".into(), version: env!("CARGO_PKG_VERSION").into() },
+            source,
+            platform,
+            warnings: Vec::new(),
+            verdict: Verdict {
+                status: VerdictStatus::CannotTell,
+                sentence: String::new(),
+                evidence: Evidence::Measured,
+            },
+            module: None,
+            module_why: None,
+            modules: Vec::new(),
+            plan: None,
+            allocators: Vec::new(),
+            executions: Vec::new(),
+            retries: Vec::new(),
+            live_at_last_start: Vec::new(),
+            between_executions: Vec::new(),
+            findings: Vec::new(),
+            limits: Vec::new(),
+            omitted: Omitted::default(),
+            error_text: None,
+            text_plan: None,
+            memory_profile: None,
+        }
+    }
+}
+
+/// What the text of a failure says. Evidence: read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorTextReport {
+    /// What failed, in the order of the text.
+    pub failures: Vec<Failure>,
+    /// Index of the failure that the report is about; null where the text has none.
+    pub main: Option<u64>,
+    /// What the allocators said of themselves.
+    pub pools: Vec<PoolDump>,
+    /// What XLA's rematerialization aimed at and reached.
+    pub rematerialization: Vec<RematText>,
+    /// What of the capture it is; null without a capture.
+    pub matched: Option<TextMatch>,
+}
+
+/// What a device memory profile says. Evidence: measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryProfileReport {
+    /// Sums by device and kind.
+    pub totals: Vec<ProfileTotal>,
+    /// What each Python stack made, the most bytes first.
+    pub stacks: Vec<ProfileStack>,
+    /// What `--top` left out of `stacks`.
+    pub omitted: Cut,
+    /// The frames that stacks and tree name by index.
+    pub frames: Vec<ProfileFrame>,
+    /// The arrays by frame from the outermost inwards, for a flame graph.
+    pub tree: Tree,
+    /// What an earlier profile had less or more of; empty without one.
+    pub changes: Vec<StackChange>,
+    /// Places in the program for arrays that a capture knows by size alone. Evidence: inferred.
+    pub before_capture: Vec<BeforeMatch>,
 }
 
 /// The program that made the report.
@@ -482,6 +563,9 @@ pub struct LiveGroup {
     pub module: Option<String>,
     /// The execution's number, for outputs and temp.
     pub execution: Option<u64>,
+    /// Numbers of the outputs that are among them, ascending.
+    #[serde(default)]
+    pub outputs: Vec<u64>,
     /// How many arrays; null where the capture does not say (before the capture).
     pub count: Option<u64>,
     /// Their bytes (chunks).

@@ -202,42 +202,57 @@ pub fn live_at_last_start(run: &Run, joined: &Joined, module: Option<usize>) -> 
     groups(run, joined, &joined.live_at(run, allocator, e.start()))
 }
 
+/// The arrays of one group.
+#[derive(Debug, Default)]
+struct Sum {
+    count: u64,
+    bytes: u64,
+    outputs: Vec<u64>,
+    /// Bytes are among them of which the capture does not say how many arrays they are.
+    uncounted: bool,
+}
+
 /// The arrays of a moment by origin, largest group first.
 #[must_use]
 pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
-    let mut by_owner: HashMap<Owner, (u64, u64)> = HashMap::new();
+    let mut by_owner: HashMap<Owner, Sum> = HashMap::new();
     for array in &moment.arrays {
         // All planned allocations of an execution but its temp are one group: its outputs.
-        let one = by_owner.entry(joined.representative(run, array.owner)).or_insert((0, 0));
-        one.0 += 1;
-        one.1 = one.1.saturating_add(array.allocated);
+        let sum = by_owner.entry(joined.representative(run, array.owner)).or_default();
+        sum.count += 1;
+        sum.bytes = sum.bytes.saturating_add(array.allocated);
+        sum.outputs.extend(joined.output_numbers(array.owner));
     }
-    let mut found: HashMap<Group, (Option<u64>, u64)> = HashMap::new();
-    for (owner, (count, bytes)) in by_owner {
-        let one = found.entry(joined.group(run, owner)).or_insert((Some(0), 0));
-        one.0 = one.0.map(|c| c + count);
-        one.1 = one.1.saturating_add(bytes);
+    let mut found: HashMap<Group, Sum> = HashMap::new();
+    for (owner, mut of_owner) in by_owner {
+        let sum = found.entry(joined.group(run, owner)).or_default();
+        sum.count += of_owner.count;
+        sum.bytes = sum.bytes.saturating_add(of_owner.bytes);
+        sum.outputs.append(&mut of_owner.outputs);
     }
     for (bytes, owner) in
         [(moment.before_rest, Owner::BeforeCapture), (moment.unexplained, Owner::Unexplained)]
     {
         if bytes > 0 {
-            let one = found.entry(joined.group(run, owner)).or_insert((None, 0));
-            // How many arrays the rest is, the capture does not say.
-            one.0 = None;
-            one.1 = one.1.saturating_add(bytes);
+            let sum = found.entry(joined.group(run, owner)).or_default();
+            sum.uncounted = true;
+            sum.bytes = sum.bytes.saturating_add(bytes);
         }
     }
     let mut all: Vec<LiveGroup> = found
         .into_iter()
-        .map(|(group, (count, bytes))| LiveGroup {
-            origin: group.origin,
-            kind: group.kind,
-            module: group.module,
-            execution: group.execution,
-            count,
-            bytes: Bytes(bytes),
-            frame: group.frame,
+        .map(|(group, mut sum)| {
+            sum.outputs.sort_unstable();
+            LiveGroup {
+                origin: group.origin,
+                kind: group.kind,
+                module: group.module,
+                execution: group.execution,
+                outputs: sum.outputs,
+                count: (!sum.uncounted).then_some(sum.count),
+                bytes: Bytes(sum.bytes),
+                frame: group.frame,
+            }
         })
         .collect();
     let order = |kind: LiveKind| kind == LiveKind::BeforeCapture;

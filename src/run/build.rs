@@ -22,12 +22,6 @@ impl Run {
     pub fn build(mut recorder: Recorder, index: &Index, source: &impl Source) -> Run {
         let mut warnings = resort::read_unsorted(&mut recorder, index, source);
         resort::first_events(&mut recorder, index, source);
-        if recorder.cut_lines > 0 {
-            let n = recorder.cut_lines;
-            let lines = if n == 1 { "1 line ends".to_owned() } else { format!("{n} lines end") };
-            let message = format!("{lines} before the last event; the earlier ones are in the report");
-            warnings.push(Warning::new("line-cut-off", message));
-        }
         for record in &mut recorder.allocators {
             if let Some((plane, id)) = record.named_by {
                 let plane = index.planes.get(plane);
@@ -98,7 +92,7 @@ impl Run {
                 })
                 .collect(),
             host_events: recorder.host_events,
-            kernels_recorded: recorder.devices.iter().any(|d| d.labelled.is_some()),
+            kernels_recorded: recorder.devices.iter().any(|d| d.labelled),
             retries: recorder
                 .retries
                 .iter()

@@ -192,11 +192,9 @@ pub(super) fn kernels(recorder: &mut Recorder, parts: &Parts) {
     }
     other_allocators(recorder);
     for e in recorder.executions.iter_mut() {
-        let device = recorder.devices.iter().find(|d| d.ordinal as u16 == e.device);
-        let Some((first, last)) = device.and_then(|d| d.labelled) else { continue };
-        // Before the first and after the last kernel of a device the profiler may have dropped them.
-        let dropped = e.flags & flag::LAUNCHED != 0 && (e.end < first || e.start > last);
-        if e.kernels > 0 || !dropped {
+        // A launch without a kernel: those of CUDA graphs have no label, and the profiler drops some.
+        let recorded = recorder.devices.iter().any(|d| d.ordinal as u16 == e.device && d.labelled);
+        if e.kernels > 0 || (recorded && e.flags & flag::LAUNCHED == 0) {
             e.flags |= flag::COUNTED;
         }
     }

@@ -1,7 +1,8 @@
 //! Launches on the host and kernels on the devices: what ties them to executions and programs.
 
 use super::kernels::Ids;
-use super::recorder::{LineState, Recorder};
+use super::line::LineState;
+use super::recorder::Recorder;
 use super::records::flag;
 use super::tables::{self, NONE, PlaneTables, StatKind};
 use crate::capture::{StatValue, Stats};
@@ -112,7 +113,7 @@ impl Recorder {
     }
 
     /// An event of a device.
-    pub(super) fn kernel(&mut self, line: &LineState, device: u16, at: i64, duration: i64, stats: &[u8]) {
+    pub(super) fn kernel(&mut self, line: &LineState, device: u16, stats: &[u8]) {
         let Some(tables) = self.tables_of(line) else { return };
         let label = Label::read(tables, stats);
         let program = self.program(line.plane(), &label);
@@ -120,10 +121,6 @@ impl Recorder {
         if let Some(id) = label.correlation {
             record.kernels.push(id, 0, program);
         }
-        if program != NONE {
-            let end = at.saturating_add(duration.max(0));
-            let (first, last) = record.labelled.unwrap_or((at, end));
-            record.labelled = Some((first.min(at), last.max(end)));
-        }
+        record.labelled |= program != NONE;
     }
 }

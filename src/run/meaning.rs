@@ -1,7 +1,8 @@
 //! What the events that matter leave in the records.
 
+use super::line::{Build, LineState};
 use super::names::Class;
-use super::recorder::{AllocatorRecord, Build, Call, LONG_BUILD_PS, LineState, MOST_FLOWS, Recorder};
+use super::recorder::{AllocatorRecord, Call, LONG_BUILD_PS, MOST_FLOWS, Recorder};
 use super::records::{
     AllocatorEvent, Context, Growth, LongBuild, RawExecution, RawPlace, RawRetry, UNKNOWN, flag,
 };
@@ -140,7 +141,7 @@ impl Recorder {
         line.execution = number;
         line.fragment = NONE;
         line.flows_left = MOST_FLOWS;
-        if line.call.take().is_some_and(|i| i + 1 == self.calls.len()) {
+        if line.call.take().is_some_and(|(i, end)| i + 1 == self.calls.len() && end > at) {
             // The call is on this line, which the stack tells: its flow id is not needed.
             self.calls.pop();
         }
@@ -199,7 +200,7 @@ impl Recorder {
             module => (module, flag::NAMED_BY_CALL),
         };
         let place = self.place(line, NONE);
-        line.call = Some(self.calls.len());
+        line.call = Some((self.calls.len(), event.end));
         self.calls.push(Call { flow, module, named_by, place });
     }
 

@@ -1,7 +1,9 @@
 //! Pass 2: events become compact records, line by line.
 
 use super::chunked::Chunked;
-use super::kernels::{Ids, Mark};
+use super::intern::Interner;
+use super::kernels::Ids;
+use super::line::{Kind, LineMark, LineState, Open, Part, part};
 use super::meaning::Meaning;
 use super::names::Class;
 use super::records::{AllocatorEvent, DeviceCopies, Growth, LongBuild, RawExecution, RawPlace, RawRetry};
@@ -14,99 +16,8 @@ use std::collections::HashMap;
 pub(super) const LONG_BUILD_PS: i64 = 10_000_000_000;
 /// Flow ids kept of one execution on a CPU.
 pub(super) const MOST_FLOWS: u32 = 8;
-/// Open spans looked at for naming a place.
-const FRAMES_LOOKED_AT: usize = 256;
 /// Depth of a line's stack: deeper nesting (recursive Python has a limit of its own) keeps its outer frames.
 const DEEPEST: usize = 20_000;
-
-/// What a line is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// A thread of the host.
-    Host,
-    /// Launches that the profiler recorded apart from the threads' own events.
-    Launches,
-    /// A device's stream; the device's index.
-    Device(u16),
-    /// A TPU's modules.
-    Modules,
-}
-
-/// A span that is open on the present line.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Open {
-    pub(super) end: i64,
-    pub(super) id: i64,
-    pub(super) class: Class,
-    /// The execution that was open before it.
-    pub(super) outer: u32,
-}
-
-/// The state of the line being read.
-#[derive(Debug)]
-pub(super) struct LineState {
-    part: Part,
-    pub(super) plane: usize,
-    pub(super) line: usize,
-    /// Number of the line over all planes.
-    pub(super) number: u32,
-    base: i64,
-    last: i64,
-    sorted: bool,
-    pub(super) stack: Vec<Open>,
-    /// The innermost execution that is open.
-    pub(super) execution: u32,
-    /// A part of an execution whose launch is still to come, on this line.
-    pub(super) fragment: u32,
-    /// The call that is open and has no execution on this line yet: index into the calls.
-    pub(super) call: Option<usize>,
-    pub(super) build: Option<Build>,
-    pub(super) retry: Option<usize>,
-    pub(super) growth: Option<i64>,
-    /// Flow id of the work that a thread of a pool is at.
-    pub(super) region: Option<u64>,
-    pub(super) flows_left: u32,
-    mark: LineMark,
-}
-
-impl LineState {
-    /// The plane's index.
-    pub(super) fn plane(&self) -> usize {
-        self.plane
-    }
-
-    /// The open spans from the innermost outwards, as far as they matter for naming a place.
-    pub(super) fn stack_from_inside(&self) -> impl Iterator<Item = &Open> {
-        self.stack.iter().rev().take(FRAMES_LOOKED_AT)
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Build {
-    pub(super) execution: u32,
-    pub(super) start: i64,
-    pub(super) end: i64,
-    pub(super) last: i64,
-    pub(super) gap: (i64, i64),
-}
-
-/// Lengths to go back to when a line turns out to be out of order.
-#[derive(Debug, Clone, Default)]
-struct LineMark {
-    executions: usize,
-    allocators: Vec<usize>,
-    retries: usize,
-    builds: usize,
-    growths: usize,
-    calls: usize,
-    enqueued: usize,
-    launch_ids: usize,
-    op_waits: usize,
-    work: usize,
-    regions: usize,
-    launches: Mark,
-    labelled: Mark,
-}
 
 /// One allocator while recording.
 #[derive(Debug, Default)]
@@ -152,8 +63,8 @@ impl AllocatorRecord {
 pub(super) struct DeviceRecord {
     pub(super) ordinal: u32,
     pub(super) kernels: Ids,
-    /// The first and last moment of a labelled kernel.
-    pub(super) labelled: Option<(i64, i64)>,
+    /// Whether any of them has a label.
+    pub(super) labelled: bool,
 }
 
 /// A call of an executable on the dispatching thread.
@@ -213,35 +124,7 @@ pub struct Recorder {
     pub(super) unsorted: Vec<(usize, usize)>,
     /// Whether any thread of the host has events.
     pub(super) host_events: bool,
-    /// Lines that were cut off.
-    pub(super) cut_lines: u64,
     pub(super) first: Option<i64>,
-}
-
-/// Values by number and back.
-#[derive(Debug)]
-pub(super) struct Interner<T> {
-    pub(super) values: Vec<T>,
-    numbers: HashMap<T, u32>,
-}
-
-impl<T> Default for Interner<T> {
-    fn default() -> Self {
-        Interner { values: Vec::new(), numbers: HashMap::new() }
-    }
-}
-
-impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
-    pub(super) fn number(&mut self, value: T) -> u32 {
-        let next = u32::try_from(self.values.len()).unwrap_or(NONE);
-        match self.numbers.entry(value) {
-            std::collections::hash_map::Entry::Occupied(e) => *e.get(),
-            std::collections::hash_map::Entry::Vacant(e) => {
-                self.values.push(e.key().clone());
-                *e.insert(next)
-            }
-        }
-    }
 }
 
 impl Recorder {
@@ -292,7 +175,6 @@ impl Recorder {
             op_waits: Vec::new(),
             unsorted: Vec::new(),
             host_events: false,
-            cut_lines: 0,
             first: None,
         }
     }
@@ -374,7 +256,7 @@ impl Recorder {
     fn take_in(&mut self, line: &mut LineState, id: i64, offset: i64, duration: i64, stats: &[u8]) {
         let at = line.base.saturating_add(offset);
         if line.part != Part::Host {
-            return self.take_apart(line, id, at, duration, stats);
+            return self.take_apart(line, id, at, stats);
         }
         if at < line.last {
             return self.roll_back(line);
@@ -414,11 +296,11 @@ impl Recorder {
     }
 
     /// An event of a line whose order does not matter.
-    fn take_apart(&mut self, line: &LineState, id: i64, at: i64, duration: i64, stats: &[u8]) {
+    fn take_apart(&mut self, line: &LineState, id: i64, at: i64, stats: &[u8]) {
         self.note_first(at);
         match line.part {
             Part::Host => {}
-            Part::Device(device) => self.kernel(line, device, at, duration, stats),
+            Part::Device(device) => self.kernel(line, device, stats),
             Part::Launches => self.far_launch(line, at, stats),
             Part::Modules => {
                 let name = self.names.number((line.plane as u32, id, false));
@@ -478,41 +360,8 @@ impl Sink for Recorder {
         }
     }
 
-    fn end_line(&mut self, complete: bool) {
-        self.cut_lines += u64::from(!complete);
+    fn end_line(&mut self, _complete: bool) {
+        // A line that was cut off is a warning of the stream's.
         self.end_line_state();
     }
-}
-
-/// What a line is read for, before its device is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Host,
-    Launches,
-    Device,
-    Modules,
-}
-
-/// Lines that XProf derives from others and writes into the captures it processes.
-const DERIVED: &[&str] = &[
-    "Steps",
-    "XLA Modules",
-    "XLA Ops",
-    "XLA TraceMe",
-    "Framework Name Scope",
-    "Framework Ops",
-    "Source code",
-    "TensorFlow Name Scope",
-    "TensorFlow Ops",
-];
-
-fn part(plane: &Plane, line: &Line) -> Option<Kind> {
-    if plane.name == "/host:CPU" {
-        // `Host Threads/7`: calls of the driver, recorded by ROCm's tracer apart from the threads themselves.
-        return Some(if line.name.starts_with("Host Threads/") { Kind::Launches } else { Kind::Host });
-    }
-    if plane.name.starts_with("/device:GPU:") {
-        return (!DERIVED.contains(&line.name.as_str())).then_some(Kind::Device);
-    }
-    (plane.name.starts_with("/device:TPU:") && line.name == "XLA Modules").then_some(Kind::Modules)
 }

@@ -117,7 +117,7 @@ pub(super) mod flag {
     pub(crate) const NAMED_BY_JIT: u16 = 64;
     /// It is on a CPU.
     pub(crate) const HOST: u16 = 128;
-    /// The profiler recorded kernels of its device around it.
+    /// Its number of kernels is known.
     pub(crate) const COUNTED: u16 = 256;
 }
 

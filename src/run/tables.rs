@@ -87,7 +87,7 @@ const STATS: &[(&str, StatKind)] = &[
     ("_p", StatKind::Produces),
     ("_c", StatKind::Consumes),
     ("launch_id", StatKind::LaunchId),
-    ("global_device_id", StatKind::DeviceId),
+    ("device_id", StatKind::DeviceId),
 ];
 
 /// An event's meaning, and the label its name carries.

@@ -38,7 +38,8 @@ pub fn samples() -> Result<JsValue, JsValue> {
 /// A sentence, where there is none of this name.
 #[wasm_bindgen]
 pub fn sample(id: &str) -> Result<Vec<u8>, JsValue> {
-    let (_, make) = ALL.iter().find(|(name, _)| *name == id).ok_or_else(|| refusal("there is no such sample"))?;
+    let (_, make) =
+        ALL.iter().find(|(name, _)| *name == id).ok_or_else(|| refusal("there is no such sample"))?;
     Ok(make().bytes)
 }
 

@@ -31,11 +31,11 @@ pub(super) struct Inflate<'a> {
     packed: &'a dyn Source,
     format: Format,
     len: Cell<u64>,
-    /// Whether the stream's end has been seen, so that `len` is what it unpacks to.
+    /// Whether `len` is what it unpacks to, not what it declares.
     measured: Cell<bool>,
-    wrong: Cell<bool>,
     damage: RefCell<Option<String>>,
     most: u64,
+    over: Cell<bool>,
     cursors: RefCell<Vec<Cursor>>,
     clock: Cell<u64>,
 }
@@ -58,9 +58,9 @@ impl<'a> Inflate<'a> {
             format,
             len: Cell::new(declared.unwrap_or(0)),
             measured: Cell::new(false),
-            wrong: Cell::new(false),
             damage: RefCell::new(None),
             most,
+            over: Cell::new(false),
             cursors: RefCell::new(Vec::new()),
             clock: Cell::new(0),
         };
@@ -76,26 +76,27 @@ impl<'a> Inflate<'a> {
         self.most
     }
 
+    /// Whether it has been seen to unpack to more than that.
+    pub fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
     /// What is wrong with the packed bytes, where that has been met.
     pub fn damage(&self) -> Option<String> {
         self.damage.borrow().clone()
     }
 
-    /// Whether it unpacks to another length than [`Source::len`] said first.
-    pub fn length_was_wrong(&self) -> bool {
-        self.wrong.get()
-    }
-
     /// Inflates all of it, to know its length.
     pub fn measure(&self) -> Result<(), ReadError> {
+        self.measured.set(true);
         let mut cursors = self.cursors.borrow_mut();
-        let (_, at) = self.choose(&mut cursors, u64::MAX);
+        let at = self.choose(&mut cursors, u64::MAX);
         if let Some(cursor) = cursors.get_mut(at) {
             while !cursor.ended {
                 self.advance(cursor)?;
             }
+            self.len.set(cursor.end);
         }
-        self.wrong.set(false);
         Ok(())
     }
 
@@ -116,7 +117,7 @@ impl<'a> Inflate<'a> {
     }
 
     /// The cursor that is best placed for `offset`: the nearest at or before it, else one that starts again.
-    fn choose(&self, cursors: &mut Vec<Cursor>, offset: u64) -> (bool, usize) {
+    fn choose(&self, cursors: &mut Vec<Cursor>, offset: u64) -> usize {
         self.clock.set(self.clock.get() + 1);
         let near = cursors
             .iter()
@@ -137,7 +138,7 @@ impl<'a> Inflate<'a> {
             }
         };
         cursors[at].used = self.clock.get();
-        (near.is_some(), at)
+        at
     }
 
     /// Inflates the next block of a cursor, at least one byte unless the end is reached.
@@ -162,15 +163,18 @@ impl<'a> Inflate<'a> {
             let excess = (cursor.end - self.most) as usize;
             cursor.history.truncate(cursor.history.len().saturating_sub(excess));
             cursor.end = self.most;
+            self.over.set(true);
             self.damaged(cursor, "there is more than is taken from so few bytes");
         }
-        if cursor.ended {
-            // Every cursor finds the same end.
-            self.wrong.set(self.wrong.get() || (!self.measured.get() && self.len.get() != cursor.end));
-            self.measured.set(true);
+        if cursor.ended && cursor.end < self.len.get() {
+            // Cut off: every cursor finds the same end.
             self.len.set(cursor.end);
-        } else if !self.measured.get() && cursor.end > self.len.get() {
-            self.wrong.set(true);
+        } else if cursor.end > self.len.get() && !self.measured.get() {
+            let sentence = format!(
+                "It holds more than the {} that it declares; only so much was read.",
+                Bytes(self.len.get())
+            );
+            self.damage.borrow_mut().get_or_insert(sentence);
         }
         Ok(())
     }
@@ -191,7 +195,7 @@ impl Source for Inflate<'_> {
         let left = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
         let want = left.min(buf.len());
         let mut cursors = self.cursors.borrow_mut();
-        let (_, at) = self.choose(&mut cursors, offset);
+        let at = self.choose(&mut cursors, offset);
         let Some(cursor) = cursors.get_mut(at) else { return Ok(0) };
         let mut got = 0;
         while got < want {

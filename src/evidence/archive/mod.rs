@@ -55,9 +55,6 @@ pub struct File<'a> {
     pub kind: Kind,
     /// Its bytes, unpacked.
     pub source: &'a dyn Source,
-    /// Whether this path was given before and what was made of it is void: the length that the archive declares for
-    /// the file had proved wrong while it was read. It is right this time.
-    pub again: bool,
 }
 
 /// Something to tell about a file of an archive: it was passed over, or is damaged.
@@ -85,7 +82,7 @@ pub fn walk(
     let budget = limits.unpacked_of(source.len());
     let mut walk = Walk { limits, each, notes: Vec::new(), files: 0, unpacked: 0, budget };
     // Whether the walk was broken off is the caller's own knowledge.
-    let _ = walk.file(source, name, 0, false)?;
+    let _ = walk.file(source, name, 0)?;
     Ok(walk.notes)
 }
 
@@ -118,7 +115,7 @@ impl Walk<'_> {
     }
 
     /// One file: looks inside where it is a container, hands it out where not.
-    fn file(&mut self, source: &dyn Source, path: &str, depth: u32, again: bool) -> Walked {
+    fn file(&mut self, source: &dyn Source, path: &str, depth: u32) -> Walked {
         let head = source.read_range(0..HEAD_BYTES as u64)?;
         let kind = sniff(&head, source.len(), path);
         if matches!(kind, Kind::Gzip | Kind::Zip | Kind::Tar) && depth >= self.limits.depth {
@@ -129,7 +126,7 @@ impl Walk<'_> {
             Kind::Gzip => self.gzip(source, path, depth),
             Kind::Zip => zip::entries(self, source, path, depth),
             Kind::Tar => tar::entries(self, source, path, depth),
-            _ => Ok((self.each)(File { path, kind, source, again })),
+            _ => Ok((self.each)(File { path, kind, source })),
         }
     }
 
@@ -160,7 +157,9 @@ impl Walk<'_> {
     /// A packed file: unpacks it to memory where it is small, else hands it out as it is inflated.
     fn packed(&mut self, inflate: Inflate<'_>, path: &str, depth: u32) -> Walked {
         self.unpacked = self.unpacked.saturating_add(inflate.len());
-        let refusal = if inflate.len() > inflate.most() {
+        let refusal = if inflate.is_over() {
+            too_large("It unpacks", inflate.len(), inflate.most())
+        } else if inflate.len() > inflate.most() {
             too_large("It would unpack", inflate.len(), inflate.most())
         } else if self.unpacked > self.budget {
             too_large("With the files before it, it would unpack", self.unpacked, self.budget)
@@ -176,16 +175,12 @@ impl Walk<'_> {
                 if let Some(damage) = inflate.damage() {
                     self.note(path, damage);
                 }
-                return self.file(&bytes.as_slice(), path, depth + 1, false);
+                return self.file(&bytes.as_slice(), path, depth + 1);
             }
             // More than it declares.
             inflate.measure()?;
         }
-        let mut flow = self.file(&inflate, path, depth + 1, false)?;
-        if flow.is_continue() && inflate.length_was_wrong() {
-            inflate.measure()?;
-            flow = self.file(&inflate, path, depth + 1, true)?;
-        }
+        let flow = self.file(&inflate, path, depth + 1)?;
         if let Some(damage) = inflate.damage() {
             self.note(path, damage);
         }

@@ -84,9 +84,9 @@ pub(super) fn entries(walk: &mut Walk<'_>, source: &dyn Source, path: &str, dept
 fn hand_out(walk: &mut Walk<'_>, file: &Part<'_>, path: &str, depth: u32) -> Walked {
     if file.len() <= walk.limits.memory {
         let bytes = file.read_range(0..file.len())?;
-        return walk.file(&bytes.as_slice(), path, depth + 1, false);
+        return walk.file(&bytes.as_slice(), path, depth + 1);
     }
-    walk.file(file, path, depth + 1, false)
+    walk.file(file, path, depth + 1)
 }
 
 impl Ahead {

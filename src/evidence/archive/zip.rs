@@ -83,7 +83,7 @@ pub(super) fn entries(walk: &mut Walk<'_>, source: &dyn Source, path: &str, dept
         };
         let stored = Part { source, start: range.0, len: range.1.saturating_sub(range.0) };
         let flow = match method {
-            CompressionMethod::STORE => walk.file(&stored, &inner, depth + 1, false)?,
+            CompressionMethod::STORE => walk.file(&stored, &inner, depth + 1)?,
             CompressionMethod::DEFLATE => {
                 let most = walk.limits.unpacked_of(stored.len());
                 walk.packed(Inflate::deflate(&stored, unpacked, most), &inner, depth)?

@@ -20,7 +20,7 @@ pub use model::{
 };
 pub use size::TextSize;
 
-pub(super) use plan::opcode as opcode_of;
+pub(super) use plan::{opcode as opcode_of, role as role_of_buffer};
 pub(super) use words::quoted;
 
 use lines::{Line, writers};

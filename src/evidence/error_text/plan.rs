@@ -4,7 +4,9 @@
 use super::lines::{Line, without_log_prefix};
 use super::words::{after, quoted};
 use super::{PlanText, TextBuffer, TextSize, UsagePart};
-use crate::terms::SourceLine;
+use crate::hlo::role_of;
+use crate::terms::{Role, SourceLine};
+use crate::units::Evidence;
 
 /// Lines of something else that may stand between those of a plan, when other threads log too.
 const MOST_STRANGERS: usize = 6;
@@ -256,6 +258,23 @@ fn finish(buffer: &mut TextBuffer) {
         buffer.instruction = Some(name.trim().trim_start_matches('%').to_owned());
         buffer.opcode = opcode(rest);
     }
+    (buffer.role, buffer.role_evidence) = role(buffer).unzip();
+}
+
+/// The role of a buffer that a text describes, and how it is known: a fusion carries the metadata of one of its
+/// instructions, and of a custom call the text does not say whether it is a library's.
+pub(in crate::evidence) fn role(buffer: &TextBuffer) -> Option<(Role, Evidence)> {
+    if buffer.parameter {
+        return None;
+    }
+    let opcode = buffer.opcode.as_deref().unwrap_or_default();
+    let shape = buffer.shape.as_deref().unwrap_or_default();
+    let is_bytes = (shape.starts_with("s8[") || shape.starts_with("u8[")) && !shape.contains(',');
+    if opcode == "custom-call" && is_bytes {
+        return Some((Role::Workspace, Evidence::Inferred));
+    }
+    let role = role_of(buffer.op_name.as_deref()?)?;
+    Some((role, if opcode == "fusion" { Evidence::Inferred } else { Evidence::Read }))
 }
 
 /// The opcode behind a shape: a tuple's shape is in brackets, which nest.

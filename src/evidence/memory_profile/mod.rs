@@ -114,8 +114,7 @@ impl MemoryProfile {
         let count_at = types.iter().position(|&(_, unit)| unit == "count");
 
         let mut frames = Frames::new(&profile);
-        let mut stacks: BTreeMap<(Option<&str>, &str, Vec<u32>), (u64, Bytes, BTreeMap<u64, u64>)> =
-            BTreeMap::new();
+        let mut stacks: BTreeMap<StackKey<'_>, StackSum> = BTreeMap::new();
         for sample in &profile.sample {
             let value = |at: usize| sample.value.get(at).copied().unwrap_or(0);
             let label = |key: &str| sample.label.iter().find(|l| text(l.key) == key).map(|l| text(l.str));
@@ -157,7 +156,7 @@ impl MemoryProfile {
                     .collect(),
             })
             .collect();
-        stacks.sort_by(|a, b| (b.bytes, b.count).cmp(&(a.bytes, a.count)));
+        stacks.sort_by_key(|s| std::cmp::Reverse((s.bytes, s.count)));
         let totals = totals(&stacks);
         Ok((MemoryProfile { totals, stacks, frames: made }, warnings))
     }
@@ -198,6 +197,11 @@ fn totals(stacks: &[ProfileStack]) -> Vec<ProfileTotal> {
     totals.sort_by_key(|t| std::cmp::Reverse((t.bytes, t.count)));
     totals
 }
+
+/// Device, kind, frames.
+type StackKey<'a> = (Option<&'a str>, &'a str, Vec<u32>);
+/// Count, bytes, and the count of each size.
+type StackSum = (u64, Bytes, BTreeMap<u64, u64>);
 
 /// Frames by location, each made once.
 struct Frames<'a> {

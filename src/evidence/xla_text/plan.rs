@@ -1,9 +1,8 @@
 //! A text dump as the plan that a message prints.
 
 use super::{TextAllocation, XlaText};
-use crate::evidence::error_text::{PlanText, PlanTotals, TextBuffer, TextSize};
-use crate::hlo::role_of;
-use crate::units::{Bytes, Evidence};
+use crate::evidence::error_text::{PlanText, PlanTotals, TextBuffer, TextSize, role_of_buffer};
+use crate::units::Bytes;
 
 impl XlaText {
     /// Totals and the largest buffers, `top` of them, as in the message of a failure: those live at the peak where the dump
@@ -27,11 +26,12 @@ impl XlaText {
                 allocation_type: Some(kind(allocation).to_owned()),
                 op_name: value.op_name.clone(),
                 source: value.source.clone(),
-                role: value.op_name.as_deref().filter(|_| allocation.parameter.is_none()).and_then(role_of),
-                role_evidence: value.op_name.as_ref().map(|_| Evidence::Read),
                 ..TextBuffer::default()
             })
             .collect();
+        for buffer in &mut buffers {
+            (buffer.role, buffer.role_evidence) = role_of_buffer(buffer).unzip();
+        }
         buffers.sort_by_key(|b| std::cmp::Reverse(b.size));
         buffers.truncate(top);
         PlanText { totals: self.totals(), buffers, usage: Vec::new() }

@@ -79,6 +79,9 @@ pub fn report() -> Report {
         findings: Vec::new(),
         limits: Vec::new(),
         omitted: Omitted::default(),
+        error_text: None,
+        text_plan: None,
+        memory_profile: None,
     }
 }
 
@@ -215,6 +218,7 @@ pub fn live(report: &mut Report, kind: LiveKind, origin: &str, mib: u64, executi
         kind,
         module: execution.map(|_| "jit_train_step(17)".into()),
         execution,
+        outputs: Vec::new(),
         count: Some(1),
         bytes: Bytes(mib * MIB),
         frame: None,

@@ -1,5 +1,6 @@
 //! The report as text for a terminal of 100 columns.
 
+mod evidence;
 mod findings;
 mod plan;
 mod run;
@@ -24,6 +25,8 @@ pub fn text(report: &Report) -> String {
     head(&mut out, report);
     verdict(&mut out, report);
     warnings(&mut out, report);
+    evidence::error_text(&mut out, report);
+    evidence::dump(&mut out, report);
     plan::modules(&mut out, report);
     plan::plan(&mut out, report);
     run::allocators(&mut out, report);
@@ -31,6 +34,7 @@ pub fn text(report: &Report) -> String {
     run::retries(&mut out, report);
     run::live(&mut out, report);
     run::between(&mut out, report);
+    evidence::memory_profile(&mut out, report);
     limits(&mut out, report);
     findings::findings(&mut out, report);
     out.text

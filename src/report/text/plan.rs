@@ -139,7 +139,7 @@ fn row(out: &mut Page, b: &Buffer) {
 }
 
 /// `progs.py:84 GPT.__call__`: the end of a path says which file it is.
-fn position(at: &SourceLine) -> String {
+pub(super) fn position(at: &SourceLine) -> String {
     let file = at.file.rsplit('/').next().unwrap_or(&at.file);
     let mut text = short(file, 30);
     if let Some(line) = at.line {
@@ -151,7 +151,7 @@ fn position(at: &SourceLine) -> String {
     text
 }
 
-fn role_words(role: Role) -> &'static str {
+pub(super) fn role_words(role: Role) -> &'static str {
     match role {
         Role::Forward => "forward, kept",
         Role::Backward => "backward",

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs every fuzzer for SECONDS (60 without an argument), or only those that are named: fuzz/run.sh 600 pipeline plan
+#
+# Needs cargo-fuzz (cargo install cargo-fuzz). With a nightly toolchain memory is checked too (ADDRESS_SANITIZER=1);
+# without one the flags of the coverage are let through on stable, and the core, which has no unsafe code, is
+# watched for panics, overflows, hangs and memory without end.
+set -euo pipefail
+cd "$(dirname "$0")"
+seconds=${1:-60}
+shift || true
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(wire xspace plan run pipeline memory_profile error_text archive)
+sanitizer=(--sanitizer none)
+[ -z "${ADDRESS_SANITIZER:-}" ] || sanitizer=(--sanitizer address)
+export RUSTC_BOOTSTRAP=1
+
+cargo run --quiet --release --bin seeds
+failed=()
+for target in "${targets[@]}"; do
+  mkdir -p "corpus/$target"
+  echo "== $target, ${seconds} s"
+  # A file of 200 kB has to be done in 10 s, in 1 GiB.
+  cargo fuzz run "${sanitizer[@]}" "$target" -- \
+    -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -max_len=200000 -print_final_stats=1 2>"target/$target.log" ||
+    failed+=("$target")
+  grep -E "panicked|ERROR|SUMMARY|number_of_executed_units|new_units_added|peak_rss" "target/$target.log" || true
+done
+[ ${#failed[@]} -eq 0 ] || { echo "found something: ${failed[*]}; the files are in fuzz/artifacts"; exit 1; }

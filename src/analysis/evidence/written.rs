@@ -1,0 +1,347 @@
+//! What the text of a failure means: findings out of what it says alone.
+
+use super::{finding, fix, outside, with_sizes};
+use crate::evidence::error_text::{ErrorText, Failure, FailureKind, PlanText, PoolDump, TextSize};
+use crate::findings::{cause_of_role, role_words};
+use crate::report::{Finding, Fix, Role, Severity};
+use crate::units::{Bytes, Evidence};
+
+/// The failure that the report is about, and what belongs to it.
+pub(super) struct Facts<'a> {
+    pub text: &'a ErrorText,
+    pub main: &'a Failure,
+    /// The dump of its allocator.
+    pub pool: Option<&'a PoolDump>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn of(text: &'a ErrorText) -> Option<Facts<'a>> {
+        let main = text.main()?;
+        let named = |p: &&PoolDump| {
+            main.allocator.is_none() || p.allocator.is_none() || p.allocator == main.allocator
+        };
+        Some(Facts { text, main, pool: text.pools.iter().rfind(named) })
+    }
+
+    pub fn who(&self) -> String {
+        self.main.executable.clone().unwrap_or_else(|| "the program".into())
+    }
+
+    fn plan(&self) -> Option<&'a PlanText> {
+        self.main.plan.as_ref()
+    }
+
+    /// What the step needs in all: the total of its plan; for a failed compilation what the compiler says.
+    pub fn need(&self) -> Option<TextSize> {
+        let compiled = self.main.requested.filter(|_| self.main.kind == FailureKind::CompileDevice);
+        compiled.or(self.plan().and_then(|p| p.totals.total))
+    }
+
+    /// What there is in all.
+    pub fn room(&self) -> Option<TextSize> {
+        self.main.limit.or(self.pool.and_then(|p| p.limit_bytes).map(|b| TextSize::exact(b.0)))
+    }
+
+    /// What was free.
+    pub fn free(&self) -> Option<TextSize> {
+        self.main.free.or(self.pool.and_then(PoolDump::free_bytes).map(|b| TextSize::exact(b.0)))
+    }
+
+    /// Whether the request is the temp block of the plan that the text prints.
+    pub fn asked_for_temp(&self) -> bool {
+        let temp = self.plan().and_then(|p| p.totals.temp).filter(|t| t.most_bytes.0 > 0);
+        self.main.requested.zip(temp).is_some_and(|(asked, temp)| asked.overlaps(temp))
+    }
+
+    fn does_not_fit(&self) -> bool {
+        self.need().zip(self.room()).is_some_and(|(need, room)| need.least_bytes > room.most_bytes)
+    }
+
+    fn is_fragmented(&self) -> bool {
+        let largest = self.pool.and_then(|p| p.largest_free);
+        match (self.main.requested, self.free(), largest) {
+            (Some(asked), Some(free), Some(largest)) => {
+                free.least_bytes >= asked.most_bytes && asked.least_bytes > largest.most_bytes
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The findings, gravest first.
+pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = [
+        outside::find(facts.main),
+        does_not_fit(facts),
+        fragmented(facts),
+        others_hold_the_rest(facts),
+        budget(facts),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if found.iter().all(|f| f.severity != Severity::Error) {
+        found.extend(request(facts));
+    }
+    found.sort_by_key(|f| f.severity);
+    found
+}
+
+/// The need is more than there is at all.
+fn does_not_fit(facts: &Facts<'_>) -> Option<Finding> {
+    let (need, room) = (facts.need()?, facts.room()?);
+    if !facts.does_not_fit() {
+        return None;
+    }
+    let short = need.about().saturating_sub(room.about());
+    let of_what =
+        if facts.main.what.as_deref() == Some("HLO temporaries") { " for its temporaries alone" } else { "" };
+    let parts =
+        facts.plan().map(parts).filter(|p| !p.is_empty()).map_or_else(String::new, |p| format!(" ({p})"));
+    let mut sentence = format!(
+        "{} needs {need}{of_what}{parts}, and the {} has {room}: short by about {short}.",
+        capital(&facts.who()),
+        if facts.main.kind == FailureKind::CompileDevice { "device" } else { "pool" }
+    );
+    let largest = facts.plan().and_then(largest_role);
+    if let Some((role, bytes, listed)) = largest {
+        sentence += &format!(
+            " Of the {listed} in the buffers that the text lists, about {bytes} are {}.",
+            role_words(role)
+        );
+    }
+    let cause = largest.map_or("", |(role, ..)| cause_of_role(role));
+    let mut found = finding("step-does-not-fit", Severity::Error, "The step does not fit", sentence, cause);
+    found.fixes = fixes(facts);
+    let mut found = with_sizes(found, &[("need_bytes", Some(need)), ("limit_bytes", Some(room))]);
+    found.evidence = found.evidence.with(Evidence::Read);
+    Some(found)
+}
+
+/// Enough is free, in pieces that are too small.
+fn fragmented(facts: &Facts<'_>) -> Option<Finding> {
+    if facts.does_not_fit() || !facts.is_fragmented() {
+        return None;
+    }
+    let (asked, free, largest) = (facts.main.requested?, facts.free()?, facts.pool?.largest_free?);
+    let sentence = format!(
+        "{} asked for {asked} with {free} free, but the largest free piece was {largest}.",
+        capital(&facts.who())
+    );
+    let cause = "Fragmentation: small arrays that live long stand between the holes that larger ones left. It is neither the plan \
+                 nor a leak.";
+    let mut found = finding(
+        "fragmented",
+        Severity::Error,
+        "Free memory suffices, but no free piece does",
+        sentence,
+        cause,
+    );
+    found.fixes = vec![fix(
+        "step-first",
+        "Run the step once before anything else is loaded, then keep its shapes: its block finds one piece and gets it again \
+         each time.",
+        "Another order of start-up.",
+        "",
+    )];
+    Some(with_sizes(
+        found,
+        &[("request_bytes", Some(asked)), ("free_bytes", Some(free)), ("largest_free_bytes", Some(largest))],
+    ))
+}
+
+/// The step would fit, were the pool empty.
+fn others_hold_the_rest(facts: &Facts<'_>) -> Option<Finding> {
+    let (need, room, asked, free) = (facts.need()?, facts.room()?, facts.main.requested?, facts.free()?);
+    if need.most_bytes > room.least_bytes || asked.least_bytes <= free.most_bytes || facts.is_fragmented() {
+        return None;
+    }
+    let in_use = room.about().saturating_sub(free.about());
+    let own = facts.plan()?.totals.parameter.map_or(Bytes::ZERO, TextSize::about);
+    let sentence = format!(
+        "{} needs {need} and would fit the empty pool of {room}, but {in_use} of it were in use when it asked for {asked}: at \
+         most about {own} of them its own arguments, the rest something else.",
+        capital(&facts.who())
+    );
+    let cause = "The step is not to blame: arrays that it does not take hold the pool.";
+    let mut found =
+        finding("live-arrays", Severity::Error, "Other live arrays take the room", sentence, cause);
+    found.fixes = vec![
+        fix(
+            "who-holds-it",
+            "See who holds the rest: `jax.profiler.save_device_memory_profile(\"memory.prof\")` just before the step names every \
+             live array's place in the program; a capture of the failing step shows them over time.",
+            "",
+            "",
+        ),
+        fix(
+            "free-them",
+            "Drop what is not needed: results kept in lists (`jax.device_get` or sum them up), a second copy of the parameters, a \
+             data set put on the device as a whole.",
+            "",
+            "",
+        ),
+    ];
+    Some(with_sizes(
+        found,
+        &[
+            ("need_bytes", Some(need)),
+            ("pool_bytes", Some(room)),
+            ("request_bytes", Some(asked)),
+            ("free_bytes", Some(free)),
+        ],
+    ))
+}
+
+/// XLA worked against its budget and did not reach it.
+fn budget(facts: &Facts<'_>) -> Option<Finding> {
+    let remat = facts.text.rematerialization.last()?;
+    let sentence = match remat.target {
+        None => format!(
+            "XLA's budget for temporaries was zero or less: the program's inputs and outputs alone exceed what it plans for. \
+             Rematerialization reached {}.",
+            remat.reached
+        ),
+        Some(target) => format!("XLA aimed at {target} by rematerialization and reached {}.", remat.reached),
+    };
+    let cause = "XLA plans for 80 % of the card × 95 %, less the program's inputs and outputs, whatever the pool has. It cannot \
+                 give up more by itself: the fix has to come from the program.";
+    let found = finding(
+        "xla-rematerialized",
+        Severity::Warning,
+        "XLA could not reach its memory budget",
+        sentence,
+        cause,
+    );
+    Some(with_sizes(found, &[("budget_bytes", remat.target), ("reached_bytes", Some(remat.reached))]))
+}
+
+/// What is known where nothing tells who is to blame.
+fn request(facts: &Facts<'_>) -> Option<Finding> {
+    let asked = facts.main.requested?;
+    if !facts.main.kind.is_device_memory() {
+        return None;
+    }
+    let mut sentence = format!("{} asked for {asked}", capital(&facts.who()));
+    if facts.asked_for_temp() {
+        sentence += ", which is its temp block: the scratch of one step, in one piece";
+    }
+    sentence += ".";
+    if let Some(need) = facts.need() {
+        sentence += &format!(
+            " In all it needs {need}{}.",
+            facts.plan().map(parts).map_or_else(String::new, |p| format!(" ({p})"))
+        );
+    }
+    sentence += " The text does not say how much the pool has and who held the rest.";
+    let cause = "Either the plan is larger than the pool, or other arrays are alive: a capture of the failing run tells which.";
+    let severity =
+        if facts.main.kind == FailureKind::DevicePoolOptional { Severity::Note } else { Severity::Warning };
+    let mut found = finding("failed-request", severity, "An allocation failed", sentence, cause);
+    found.fixes = vec![fix(
+        "capture",
+        "Capture the failing step: `with jax.profiler.trace(\"DIR\"): step(…)`; the context closes the capture when the error \
+         passes through it.",
+        "",
+        "",
+    )];
+    if facts.plan().is_some() {
+        found.fixes.extend(fixes(facts));
+    }
+    Some(with_sizes(found, &[("request_bytes", Some(asked)), ("need_bytes", facts.need())]))
+}
+
+/// What can be done about a large plan. Only donation has a number in the text.
+fn fixes(facts: &Facts<'_>) -> Vec<Fix> {
+    let check = "Check before running: `jax.jit(step, …).lower(…).compile().memory_analysis()`.";
+    let mut all: Vec<Fix> = Vec::new();
+    all.extend(donate(facts, check));
+    let role = facts.plan().and_then(largest_role).map(|(role, ..)| role);
+    if matches!(role, None | Some(Role::Forward | Role::Recomputed)) {
+        let mut remat = fix(
+            "remat",
+            "Wrap the repeated block of the model in `jax.checkpoint`: its inside is computed again in the backward pass instead \
+             of kept.",
+            "About one more forward pass.",
+            check,
+        );
+        remat.code = Some("block = jax.checkpoint(block)  # flax: nn.remat(Block)".into());
+        all.push(remat);
+    }
+    all.push(fix(
+        "batch/2",
+        "Halve the micro-batch and add up the gradients of two before the update.",
+        "Smaller products, which fill the device less.",
+        check,
+    ));
+    all.push(fix(
+        "shard",
+        "Shard parameters, gradients and optimizer state over more devices (FSDP).",
+        "More devices and traffic between them.",
+        check,
+    ));
+    all
+}
+
+/// Parameters and outputs of like size that do not share memory: the total counts both.
+fn donate(facts: &Facts<'_>, check: &str) -> Option<Fix> {
+    let totals = facts.plan()?.totals;
+    let (parameter, out, total) = (totals.parameter?, totals.maybe_live_out?, totals.total?);
+    let parts = parameter.about() + out.about() + totals.temp.map_or(Bytes::ZERO, TextSize::about);
+    // What is counted as parameter and as output is in the total once.
+    let shared = parts.saturating_sub(total.about());
+    let apart = out.about().saturating_sub(shared);
+    let worth_it = apart.0 >= total.about().0 / 20 && out.about().0 <= parameter.about().0 * 5 / 4;
+    if !worth_it {
+        return None;
+    }
+    let mut fix = fix(
+        "donate",
+        "Donate the old state, if the step returns the new one: `donate_argnums`.",
+        "The old arrays cannot be used after the call.",
+        &format!(
+            "Outputs of {} that share no memory with parameters, if they have the shapes of parameters. {check}",
+            Bytes(apart.0)
+        ),
+    );
+    fix.need_after_least_bytes = Some(total.least_bytes.saturating_sub(out.most_bytes));
+    fix.need_after_most_bytes = Some(total.most_bytes);
+    Some(fix)
+}
+
+/// `309.56 MiB parameters, 309.50 MiB live out, 3.41 GiB temp`.
+pub(super) fn parts(plan: &PlanText) -> String {
+    let totals = plan.totals;
+    let parts = [
+        (totals.parameter, "parameters"),
+        (totals.constant, "constants"),
+        (totals.maybe_live_out, "live out"),
+        (totals.temp, "temp"),
+    ];
+    let seen: Vec<String> = parts
+        .into_iter()
+        .filter_map(|(size, name)| {
+            size.filter(|s| s.most_bytes.0 >= 1 << 20).map(|s| format!("{} {name}", s.about()))
+        })
+        .collect();
+    seen.join(", ")
+}
+
+/// The role with the most bytes among the buffers that a text lists, its bytes, and those of all with a role.
+fn largest_role(plan: &PlanText) -> Option<(Role, Bytes, Bytes)> {
+    let of = |role: Role| -> Bytes {
+        plan.buffers.iter().filter(|b| b.role == Some(role)).filter_map(|b| b.size).map(TextSize::about).sum()
+    };
+    let all: Bytes = Role::ALL.into_iter().map(of).sum();
+    let (role, bytes) = Role::ALL.into_iter().map(|r| (r, of(r))).max_by_key(|&(_, b)| b)?;
+    (bytes.0 > 0).then_some((role, bytes, all))
+}
+
+/// A sentence's first letter.
+pub(super) fn capital(text: &str) -> String {
+    // Names of executables stay as they are.
+    match text.strip_prefix("the ") {
+        Some(rest) => format!("The {rest}"),
+        None => text.to_owned(),
+    }
+}

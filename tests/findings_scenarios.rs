@@ -1,0 +1,130 @@
+//! The findings of the scenarios: what each must say and what none may cry.
+
+use oomscope::analysis::{self, Options};
+use oomscope::report::{Report, Severity};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The parts of a `.truth.json` that name findings.
+#[derive(Deserialize)]
+struct Truth {
+    must: Vec<String>,
+    must_not: Vec<String>,
+}
+
+fn shared(folder: &str) -> Option<PathBuf> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")).join(folder);
+    if !path.is_dir() {
+        eprintln!("skipped: {} is not here", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(ending))
+        .collect();
+    all.sort();
+    all
+}
+
+fn report(path: &Path) -> Report {
+    let bytes = std::fs::read(path).unwrap();
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    analysis::read(bytes.as_slice(), &name, |_| {}).unwrap().report(&Options::default())
+}
+
+fn grave(report: &Report) -> Vec<&str> {
+    let grave = |s| matches!(s, Severity::Error | Severity::Warning);
+    report.findings.iter().filter(|f| grave(f.severity)).map(|f| f.id.as_str()).collect()
+}
+
+fn show(report: &Report) -> String {
+    let findings: Vec<String> = report
+        .findings
+        .iter()
+        .map(|f| format!("  {:?} {} [{:?}] {} | {}", f.severity, f.id, f.evidence, f.title, f.sentence))
+        .collect();
+    format!("{:?}: {}\n{}", report.verdict.status, report.verdict.sentence, findings.join("\n"))
+}
+
+#[test]
+fn scenarios_have_what_they_must_and_nothing_they_must_not() {
+    let Some(folder) = shared("scenarios") else { return };
+    let mut wrong = Vec::new();
+    for path in files(&folder, ".xplane.pb") {
+        let truth = path.to_string_lossy().replace(".xplane.pb", ".truth.json");
+        let truth: Truth = serde_json::from_str(&std::fs::read_to_string(truth).unwrap()).unwrap();
+        let report = report(&path);
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        println!("== {name}\n{}", show(&report));
+        for id in &truth.must {
+            if !report.findings.iter().any(|f| f.id == *id) {
+                wrong.push(format!("{name}: {id} is missing"));
+            }
+        }
+        for id in grave(&report) {
+            if truth.must_not.iter().any(|m| m == id) {
+                wrong.push(format!("{name}: {id} is a false alarm"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn healthy_captures_fit() {
+    let (Some(made), Some(public)) = (shared("captures/made"), shared("captures/public")) else { return };
+    let sick = ["synthetic-a", "synthetic-b", "synthetic-c", "mangled"];
+    let mut wrong = Vec::new();
+    for path in files(&made, ".xplane.pb").into_iter().chain(files(&public, ".xplane.pb")) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if sick.iter().any(|s| name.starts_with(s)) {
+            continue;
+        }
+        let report = report(&path);
+        println!("== {name}\n{}", show(&report));
+        if !report.findings.iter().any(|f| f.id == "fits") {
+            wrong.push(format!("{name}: fits is missing"));
+        }
+        wrong.extend(grave(&report).iter().map(|id| format!("{name}: {id} is a false alarm")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn sick_captures_say_of_what() {
+    let Some(made) = shared("captures/made") else { return };
+    let mut wrong = Vec::new();
+    for (file, must) in [
+        ("synthetic-a_plan_oom_big_attn", &["step-does-not-fit", "allocator-retry"][..]),
+        ("synthetic-a_plan_oom_gpt_small", &["step-does-not-fit", "allocator-retry"]),
+        ("synthetic-a_plan_oom_gpt_small_noretryevent", &["step-does-not-fit", "allocator-retry"]),
+        ("synthetic-b_keepgrads_gpt_small", &["grows-per-execution", "allocator-retry"]),
+        ("synthetic-c_nodonate_475m", &["not-donated"]),
+    ] {
+        let report = report(&made.join(format!("{file}.xplane.pb")));
+        println!("== {file}\n{}", show(&report));
+        let mut found = grave(&report);
+        found.retain(|id| !matches!(*id, "vocabulary-logits" | "stacked-residuals"));
+        found.sort_unstable();
+        let mut must = must.to_vec();
+        must.sort_unstable();
+        if found != must {
+            wrong.push(format!("{file}: {found:?} instead of {must:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_self_test_passes() {
+    let wrong: Vec<String> = oomscope::self_test::outcomes()
+        .filter(|o| !o.passed())
+        .map(|o| format!("{}: {:#?}", o.name, o.wrong))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

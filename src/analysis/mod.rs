@@ -147,6 +147,22 @@ pub fn read<S: Source>(source: S, name: &str, mut progress: impl FnMut(u64)) -> 
     analysis.finish()
 }
 
+/// The bytes of the one file in a source that may be packed, at most `most` of them.
+///
+/// # Errors
+/// Where the medium fails, or nothing is in it.
+pub fn unpacked(source: &dyn Source, name: &str, most: u64) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = None;
+    archive::walk(source, name, &archive::Limits::default(), &mut |file| {
+        bytes = Some(file.source.read_range(0..file.source.len().min(most)));
+        std::ops::ControlFlow::Break(())
+    })?;
+    match bytes {
+        Some(bytes) => Ok(bytes?),
+        None => Err(Refusal::Damaged("nothing is in it".into())),
+    }
+}
+
 /// What [`each`] tells of one file.
 #[allow(missing_debug_implementations)] // sources have none
 pub enum Told<'a> {

@@ -4,6 +4,7 @@ use crate::bytes::Source;
 use crate::capture::modules::{modules, split_name};
 use crate::capture::{Index, ModuleRef};
 use crate::estimate::Estimator;
+use crate::evidence::error_text::Candidate;
 use crate::findings;
 use crate::hlo::{Hlo, NotHlo};
 use crate::join;
@@ -72,6 +73,16 @@ impl Modules {
             warnings.push(Warning::new("module", format!("{more} more modules are left out for the like")));
         }
         Modules { backend, entries, detail: None }
+    }
+
+    /// No modules at all.
+    pub(super) fn none() -> Modules {
+        Modules { backend: None, entries: Vec::new(), detail: None }
+    }
+
+    /// Every module, to be matched with the text of a failure.
+    pub(super) fn candidates(&self) -> Vec<Candidate<'_>> {
+        self.entries.iter().map(|e| Candidate { name: &e.name.name, summary: &e.summary }).collect()
     }
 
     /// The one module of a dump.

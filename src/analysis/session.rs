@@ -1,12 +1,15 @@
 //! A file that was read: makes its report, and answers the questions of views.
 
-use super::Refusal;
 use super::events::Events;
 use super::modules::{Detail, Modules};
+use super::{Refusal, evidence};
 use crate::bytes::Source;
 use crate::capture::{Checkpoint, Index, modules::backend};
 use crate::estimate;
 use crate::evidence::Kind;
+use crate::evidence::error_text::ErrorText;
+use crate::evidence::memory_profile::MemoryProfile;
+use crate::evidence::xla_text::XlaText;
 use crate::findings;
 use crate::report::{
     self, LiveMoment, Module, ModuleWhy, PlanMoment, Platform, Report, SourceInfo, SourceKind, WhatIf,
@@ -40,6 +43,20 @@ pub struct Session<S> {
     modules: Modules,
     /// What the events gave; `None` for a plan alone.
     events: Option<Events>,
+    /// What the file is, where it is neither a capture nor a module.
+    alone: Option<Alone>,
+    /// The text of a failure that was given beside it.
+    error_text: Option<ErrorText>,
+    /// A memory profile of the same process that was given beside it.
+    memory_profile: Option<MemoryProfile>,
+}
+
+/// A file without modules and events.
+#[derive(Debug)]
+enum Alone {
+    Text(ErrorText),
+    Dump(XlaText),
+    Profile(MemoryProfile, Vec<Warning>),
 }
 
 impl<S: Source> Session<S> {
@@ -65,24 +82,78 @@ impl<S: Source> Session<S> {
         warnings.extend(run.warnings.iter().cloned());
         let modules = Modules::of_capture(&source, &index, backend(&index), &mut warnings);
         let events = Some(Events::new(index, checkpoints, run, modules.joinable()));
-        Session { source, info, platform, warnings, modules, events }
+        Session { platform, warnings, events, ..Session::of(source, info, modules) }
     }
 
     pub(super) fn of_whole(source: S, name: &str, kind: Kind, bytes: Vec<u8>) -> Result<Session<S>, Refusal> {
         let size_bytes = Bytes(bytes.len() as u64);
         let info = |kind| SourceInfo { file: name.to_owned(), size_bytes, host: None, kind };
-        let platform = Platform { backend: None, vendor: None, jax_version: None, devices: Vec::new() };
-        match kind {
-            Kind::HloProto => Ok(Session {
-                source,
-                info: info(SourceKind::HloProto),
-                platform,
-                warnings: Vec::new(),
-                modules: Modules::of_dump(bytes).map_err(|e| Refusal::Damaged(e.to_string()))?,
-                events: None,
-            }),
-            _ => Err(Refusal::Damaged("this kind of file has no report yet".into())),
+        let alone = match kind {
+            Kind::HloProto => {
+                let modules = Modules::of_dump(bytes).map_err(|e| Refusal::Damaged(e.to_string()))?;
+                return Ok(Session::of(source, info(SourceKind::HloProto), modules));
+            }
+            Kind::MemoryProfile => {
+                let (profile, warnings) =
+                    MemoryProfile::read(&bytes).map_err(|e| Refusal::Damaged(e.to_string()))?;
+                Alone::Profile(profile, warnings)
+            }
+            Kind::BufferAssignmentText | Kind::MemoryUsageText => {
+                let text = String::from_utf8_lossy(&bytes);
+                let dump = XlaText::read(&text).ok_or_else(|| {
+                    Refusal::Damaged("this begins like a text dump of XLA and holds no allocation".into())
+                })?;
+                Alone::Dump(dump)
+            }
+            _ => {
+                let text = ErrorText::read(&String::from_utf8_lossy(&bytes));
+                if text.is_empty() {
+                    return Err(Refusal::Damaged(
+                        "this is text without a failure of memory in it. Bring the profiler's <host>.xplane.pb, or the text of \
+                         the RESOURCE_EXHAUSTED error"
+                            .into(),
+                    ));
+                }
+                Alone::Text(text)
+            }
+        };
+        let kind = match &alone {
+            Alone::Text(_) => SourceKind::ErrorText,
+            Alone::Dump(_) => SourceKind::HloProto,
+            Alone::Profile(..) => SourceKind::MemoryProfile,
+        };
+        Ok(Session { alone: Some(alone), ..Session::of(source, info(kind), Modules::none()) })
+    }
+
+    fn of(source: S, info: SourceInfo, modules: Modules) -> Session<S> {
+        Session {
+            source,
+            info,
+            platform: Platform { backend: None, vendor: None, jax_version: None, devices: Vec::new() },
+            warnings: Vec::new(),
+            modules,
+            events: None,
+            alone: None,
+            error_text: None,
+            memory_profile: None,
         }
+    }
+
+    /// Puts the text of the failure beside the capture: the report then says which part of the plan it is about.
+    pub fn add_error_text(&mut self, text: &str) {
+        self.error_text = Some(ErrorText::read(text));
+    }
+
+    /// Puts a memory profile of the same process (unpacked) beside the capture: the report then has places in the
+    /// program for arrays that are older than the capture.
+    ///
+    /// # Errors
+    /// Where the bytes are no profile.
+    pub fn add_memory_profile(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+        let (profile, warnings) = MemoryProfile::read(bytes).map_err(|e| Refusal::Damaged(e.to_string()))?;
+        self.warnings.extend(warnings);
+        self.memory_profile = Some(profile);
+        Ok(())
     }
 
     /// Whether there is a module of this name (`jit_step(17)`, or `jit_step` for the largest of that name).
@@ -103,7 +174,21 @@ impl<S: Source> Session<S> {
 
     /// The report.
     pub fn report(&mut self, options: &Options) -> Report {
-        let mut report = self.whole_report(options);
+        let mut report = match &self.alone {
+            None => self.whole_report(options),
+            Some(Alone::Text(text)) => evidence::of_error_text(self.info.clone(), text.clone()),
+            Some(Alone::Dump(dump)) => evidence::of_dump(self.info.clone(), dump, options.top),
+            Some(Alone::Profile(profile, warnings)) => {
+                let warnings = warnings.clone();
+                evidence::of_memory_profile(self.info.clone(), profile, warnings, None, options.top)
+            }
+        };
+        if let Some(text) = &self.error_text {
+            evidence::add_error_text(&mut report, text.clone(), &self.modules.candidates());
+        }
+        if let Some(profile) = &self.memory_profile {
+            evidence::add_memory_profile(&mut report, profile, options.top);
+        }
         cut(&mut report, options.top);
         report
     }

@@ -29,6 +29,9 @@ struct Shown {
 }
 
 pub(super) fn read(args: &Read) -> std::io::Result<u8> {
+    if args.self_test {
+        return self_test();
+    }
     if args.paths.is_empty() && args.error.is_none() && args.memory_profile.is_none() {
         usage("name a capture or a folder that holds some, or see --help");
     }
@@ -92,13 +95,29 @@ fn companions(args: &Read) -> Result<Companions, String> {
     };
     let memory_profile = match &args.memory_profile {
         None => None,
-        Some(path) => Some(std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?),
+        Some(path) => {
+            let unpacked = FileSource::open(path).map_err(|e| e.to_string()).and_then(|f| {
+                analysis::unpacked(&f, &file_name(path), LARGEST_TEXT).map_err(|e| e.to_string())
+            });
+            Some(unpacked.map_err(|e| format!("{}: {e}", path.display()))?)
+        }
     };
     Ok(Companions { error_text, memory_profile })
 }
 
-fn alone(_: &Read, _: &Companions) -> Vec<Outcome> {
-    Vec::new()
+/// Error text or a memory profile without a capture.
+fn alone(args: &Read, companions: &Companions) -> Vec<Outcome> {
+    let named = |path: &Path| if path.as_os_str() == "-" { "standard input".into() } else { file_name(path) };
+    let of = |path: &Path, bytes: &[u8]| -> Outcome {
+        let session = analysis::read(bytes, &named(path), |_| {}).map_err(|e| e.to_string());
+        (named(path), session.map(|mut s| Shown { report: s.report(&options(args)), what_if: None }))
+    };
+    let text = companions.error_text.as_deref().zip(args.error.as_deref());
+    let profile = companions.memory_profile.as_deref().zip(args.memory_profile.as_deref());
+    let mut outcomes = Vec::new();
+    outcomes.extend(text.map(|(text, path)| of(path, text.as_bytes())));
+    outcomes.extend(profile.map(|(bytes, path)| of(path, bytes)));
+    outcomes
 }
 
 fn one(path: &Path, args: &Read, companions: &Companions) -> Vec<Outcome> {
@@ -125,7 +144,12 @@ fn shown<S: crate::bytes::Source>(
     args: &Read,
     companions: &Companions,
 ) -> Result<Shown, String> {
-    let _ = companions;
+    if let Some(text) = &companions.error_text {
+        session.add_error_text(text);
+    }
+    if let Some(bytes) = &companions.memory_profile {
+        session.add_memory_profile(bytes).map_err(|e| e.to_string())?;
+    }
     let options = options(args);
     if let Some(module) = &options.module
         && !session.has_module(module)
@@ -195,4 +219,23 @@ fn show(args: &Read, outcomes: Vec<Outcome>) -> std::io::Result<u8> {
         status = FOUND;
     }
     Ok(status)
+}
+
+fn self_test() -> std::io::Result<u8> {
+    let mut failed = 0;
+    for outcome in crate::self_test::outcomes() {
+        let mark = if outcome.passed() { "ok    " } else { "FAILED" };
+        print(&format!("{mark} {}: {}\n", outcome.name, outcome.about))?;
+        for wrong in &outcome.wrong {
+            print(&format!("       {wrong}\n"))?;
+        }
+        failed += usize::from(!outcome.passed());
+    }
+    print(&format!("{} passed, {failed} failed\n", crate::self_test::COUNT - failed))?;
+    Ok(if failed == 0 { READ } else { UNREADABLE })
+}
+
+/// The last part of a path.
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into_owned())
 }

@@ -7,11 +7,19 @@ use std::fmt;
 /// A number of bytes.
 ///
 /// Arithmetic saturates: a capture can hold any numbers, and a report of a damaged one must not wrap around.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
+
+/// The largest integer that every reader of JSON holds exactly, 2^53 - 1. Only damaged captures claim more; their
+/// numbers saturate there.
+pub const MOST_IN_JSON: u64 = (1 << 53) - 1;
+
+impl Serialize for Bytes {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0.min(MOST_IN_JSON))
+    }
+}
 
 impl Bytes {
     /// No bytes.
@@ -76,11 +84,16 @@ impl fmt::Display for Bytes {
 ///
 /// Moments count from the first event of the capture: raw line times are Unix nanoseconds, which in picoseconds
 /// leave 64 bits (`xplane.proto`, `XLine.timestamp_ns`).
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Picos(pub i64);
+
+impl Serialize for Picos {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let most = MOST_IN_JSON as i64;
+        serializer.serialize_i64(self.0.clamp(-most, most))
+    }
+}
 
 impl Picos {
     /// The time from `earlier` to `self`, saturating.

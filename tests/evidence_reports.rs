@@ -4,7 +4,6 @@
 use oomscope::analysis::evidence::{
     add_error_text, add_memory_profile, of_dump, of_error_text, of_memory_profile,
 };
-use oomscope::bytes::Source;
 use oomscope::evidence::archive::{Limits, walk};
 use oomscope::evidence::error_text::{Candidate, ErrorText};
 use oomscope::evidence::memory_profile::MemoryProfile;
@@ -114,7 +113,8 @@ fn donation_where_the_total_counts_both() {
     let report = of_text(&format!("Out of memory while trying to allocate 3.41GiB.\n{undonated}"));
     let fix = found(&report, "failed-request").fixes.iter().find(|f| f.id == "donate").unwrap();
     let (least, most) = (fix.need_after_least_bytes.unwrap(), fix.need_after_most_bytes.unwrap());
-    assert_eq!((least.to_string().as_str(), most.to_string().as_str()), ("3.70 GiB", "4.01 GiB"));
+    // At most the upper end of what is printed as 4.01GiB.
+    assert_eq!((least.to_string().as_str(), most.to_string().as_str()), ("3.70 GiB", "4.02 GiB"));
 }
 
 /// The dump of a pool beside the message tells who is to blame.

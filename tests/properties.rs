@@ -188,6 +188,9 @@ fn twice_the_sizes_are_twice_the_bytes() {
                     (Some(Value::BytesValue(plan)), "Hlo Proto") => double_plan(plan),
                     (Some(Value::Uint64Value(v)), "memory_size") => *v *= 2,
                     (Some(Value::Int64Value(v)), _) if name.contains("bytes") => *v *= 2,
+                    // Chunks of twice the size at the old addresses would overlap.
+                    (Some(Value::Int64Value(v)), "addr") => *v *= 2,
+                    (Some(Value::Uint64Value(v)), "addr") => *v *= 2,
                     _ => {}
                 }
             }

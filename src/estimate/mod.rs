@@ -191,7 +191,9 @@ impl Estimator {
             parts.push(format!("{} of the fixes have nothing to act on in this plan", all - order.len()));
         }
         if order.iter().any(|fix| !matches!(fix, FixKind::Pool(_))) {
-            parts.push("the peak of the schedule was computed anew without them, at best and at worst; check with jax.jit(step, …).lower(…).compile().memory_analysis()".to_owned());
+            parts.push(
+                "the peak of the schedule was computed anew without them, at best and at worst".to_owned(),
+            );
         }
         parts.join("; ")
     }

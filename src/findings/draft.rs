@@ -44,6 +44,7 @@ impl Draft {
 
     /// A number that the finding mentions and does not rest on: an outlook, a share of something else.
     pub fn aside(mut self, key: &str, value: f64, evidence: Evidence) -> Draft {
+        let value = value.min(crate::units::MOST_IN_JSON as f64);
         self.0.numbers.insert(key.into(), Number { value, evidence });
         self
     }

@@ -159,7 +159,10 @@ impl<'a> Finder<'a> {
             let outside = requests.len() as u32 - found.obtained.min(requests.len() as u32);
             let kind =
                 if found.is_complete() { 2 } else { u32::from(found.is_prefix() && found.obtained > 0) };
-            (std::cmp::Reverse(outside), kind, found.obtained, Some(m) == before)
+            // Without a single request nothing speaks for the one that ran last: a program that runs op by op has
+            // hundreds of modules of one name, each for another shape.
+            let again = !requests.is_empty() && Some(m) == before;
+            (std::cmp::Reverse(outside), kind, found.obtained, again)
         };
         let mut best: Option<(_, u32, Match)> = None;
         let mut tie = false;

@@ -8,7 +8,7 @@ use crate::capture::ModuleRef;
 use crate::hlo::Hlo;
 use crate::plan::{Describer, Plan, PlanBuffer, Schedule, SpaceTotals, Summary};
 use crate::terms::{BufferKind, Role, SourceLine};
-use crate::units::{Bytes, Evidence};
+use crate::units::{Bytes, Evidence, MOST_IN_JSON};
 use std::collections::HashMap;
 
 /// Points of the live curve: more than a wide screen has columns.
@@ -33,7 +33,8 @@ pub fn module(name: &ModuleRef, summary: &Summary, executions: Option<u64>) -> M
 
 fn space(totals: &SpaceTotals) -> Space {
     Space {
-        space: totals.color,
+        // A damaged plan can name any space; JSON holds integers up to 2^53 - 1.
+        space: totals.color.clamp(-(MOST_IN_JSON as i64), MOST_IN_JSON as i64),
         name: totals.name.clone(),
         parameters_bytes: totals.parameters,
         donated_bytes: totals.donated,

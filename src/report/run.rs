@@ -6,7 +6,7 @@ use super::model::{
 };
 use crate::join::{Group, HostTime, Joined, Moment, Owner};
 use crate::run::{self, About, Run};
-use crate::terms::{AllocatorKind, BufferKind, LiveKind};
+use crate::terms::{AllocatorKind, Backend, BufferKind, LiveKind};
 use crate::units::{Bytes, Picos};
 use std::collections::HashMap;
 
@@ -36,6 +36,14 @@ pub fn allocator_order(run: &Run) -> Vec<usize> {
     order
 }
 
+/// What an allocator is for on this platform: on a CPU the host's memory is the device's.
+fn kind_here(kind: AllocatorKind, platform: &Platform) -> AllocatorKind {
+    match (kind, platform.backend) {
+        (AllocatorKind::Host, Some(Backend::Cpu)) => AllocatorKind::Device,
+        _ => kind,
+    }
+}
+
 fn allocator(run: &Run, joined: &Joined, platform: &Platform, i: usize) -> Option<Allocator> {
     let a = run.allocators.get(i)?;
     let card = match a.kind {
@@ -57,7 +65,7 @@ fn allocator(run: &Run, joined: &Joined, platform: &Platform, i: usize) -> Optio
         .try_fold(0u64, |sum, l| Some(sum.saturating_add(l.allocated.saturating_sub(l.requested?))));
     Some(Allocator {
         name: a.name.clone(),
-        kind: a.kind,
+        kind: kind_here(a.kind, platform),
         device: a.device,
         capacity_bytes: capacity,
         card_share: capacity.zip(card).and_then(|(c, card)| c.share_of(card)),

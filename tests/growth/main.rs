@@ -91,6 +91,6 @@ growth! {
     parameters: "parameters and outputs", 1000, inputs::parameters;
     equal_parameters: "parameters and outputs of one shape", 1000, inputs::equal_parameters;
     sharers: "buffers that share one place", 2000, inputs::sharers;
-    loops_inside_loops: "loops inside each other", 60, inputs::nested_loops;
+    loops_inside_loops: "loops inside each other", 24, inputs::nested_loops;
     stack: "frames of one Python stack", 300, inputs::stack;
 }

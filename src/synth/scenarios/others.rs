@@ -161,10 +161,8 @@ pub(super) fn op_by_op() -> Scenario {
         let ran = s.execute(&program, Call::default()).remove(0);
         truth.in_use_at_last_start = Some(ran.in_use_at_start);
         if let Some((planned, no_room)) = ran.failed {
-            truth.module = Some(program.full_name());
-            truth.executions = Some(1);
-            truth.failed = Some((planned.index, planned.bytes));
-            truth.free_at_failure = Some((no_room.free, no_room.largest));
+            // Which of the modules of its name failed, no event says: it obtained nothing and launched nothing.
+            debug_assert!(no_room.free < planned.bytes);
             break;
         }
     }

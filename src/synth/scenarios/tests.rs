@@ -107,7 +107,7 @@ fn what_fails_fails_for_the_reason_that_the_name_says() {
         let t = truth(name);
         assert!(t.need > t.capacity && t.failed.is_some(), "{name}: {t:?}");
     }
-    for name in ["gradients-kept", "data-set-on-device", "op-by-op"] {
+    for name in ["gradients-kept", "data-set-on-device"] {
         let t = truth(name);
         let ((_, bytes), (free, largest)) = (t.failed.unwrap(), t.free_at_failure.unwrap());
         assert!(

@@ -119,7 +119,7 @@ impl<'a> Flow<'a> {
             parts: vec![Vec::new(); count],
             inner: HashMap::new(),
             roots: HashMap::new(),
-            budget: Cell::new(1_000_000 + 64 * count),
+            budget: Cell::new(100_000 + 64 * count),
         };
         for (at, it) in hlo.instructions() {
             flow.instructions.push(at);

@@ -36,6 +36,28 @@ export type AllocatorKind = 'device' | 'host' | 'collective';
  */
 export type LiveKind = 'outputs' | 'temp' | 'device_put' | 'other' | 'before_capture';
 /**
+ * What kind of memory ran out.
+ */
+export type FailureKind =
+  | 'device_pool'
+  | 'device_pool_optional'
+  | 'host_pool'
+  | 'collective_pool'
+  | 'compile_device'
+  | 'compile_vmem'
+  | 'kernel_shared_memory'
+  | 'library'
+  | 'collectives'
+  | 'graphs'
+  | 'driver'
+  | 'host'
+  | 'py_torch'
+  | 'unknown';
+/**
+ * How a module was told from the others.
+ */
+export type MatchedBy = 'name' | 'totals' | 'request' | 'nothing';
+/**
  * How an execution ended.
  */
 export type Outcome = 'ran' | 'failed' | 'unknown';
@@ -260,6 +282,10 @@ export interface Report {
    */
   between_executions: HostEvents[];
   /**
+   * The text of a failure, alone or beside a capture.
+   */
+  error_text: ErrorTextReport | null;
+  /**
    * Every execution on every device, in order of start.
    */
   executions: Execution[];
@@ -275,6 +301,10 @@ export interface Report {
    * Arrays live when the last execution of the module analysed started, by origin; on the device it ran on.
    */
   live_at_last_start: LiveGroup[];
+  /**
+   * A device memory profile, alone or beside a capture.
+   */
+  memory_profile: MemoryProfileReport | null;
   /**
    * The module analysed, as `jit_step(17)`.
    */
@@ -311,6 +341,10 @@ export interface Report {
    * What was read.
    */
   source: SourceInfo;
+  /**
+   * The plan in a text dump of XLA. The plan that an error prints stands with its failure.
+   */
+  text_plan: PlanText | null;
   /**
    * What made the report.
    */
@@ -471,6 +505,376 @@ export interface HostEvents {
    * Whether the Python tracer wrote it.
    */
   python: boolean;
+}
+/**
+ * What the text of a failure says. Evidence: read.
+ */
+export interface ErrorTextReport {
+  /**
+   * What failed, in the order of the text.
+   */
+  failures: Failure[];
+  /**
+   * Index of the failure that the report is about; null where the text has none.
+   */
+  main: number | null;
+  /**
+   * What of the capture it is; null without a capture.
+   */
+  matched: TextMatch | null;
+  /**
+   * What the allocators said of themselves.
+   */
+  pools: PoolDump[];
+  /**
+   * What XLA's rematerialization aimed at and reached.
+   */
+  rematerialization: RematText[];
+}
+/**
+ * One failure.
+ */
+export interface Failure {
+  /**
+   * The allocator, `GPU_0_bfc`.
+   */
+  allocator: string | null;
+  /**
+   * How often the text has it.
+   */
+  count: number;
+  /**
+   * The device's ordinal.
+   */
+  device: number | null;
+  /**
+   * XLA's error code, `E1000`.
+   */
+  error_code: string | null;
+  /**
+   * The executable, `jit_step`, where the message names it.
+   */
+  executable: string | null;
+  /**
+   * What was free at that moment.
+   */
+  free: TextSize | null;
+  /**
+   * What kind of memory it was, and who asked.
+   */
+  kind: FailureKind;
+  /**
+   * What there is in all: the memory of the device, or the limit that was exceeded.
+   */
+  limit: TextSize | null;
+  /**
+   * Line of the text, from 1.
+   */
+  line: number;
+  /**
+   * The plan that the message prints.
+   */
+  plan: PlanText | null;
+  /**
+   * What was asked for; for a failed compilation, what the program needs.
+   */
+  requested: TextSize | null;
+  /**
+   * The same rounded up to the allocator's unit of 256 bytes, which the allocator prints to the byte.
+   */
+  rounded_bytes: Bytes | null;
+  /**
+   * The buffer or instruction that was asked for, as the message has it.
+   */
+  what: string | null;
+  /**
+   * The writers that have it (`[rank 3]`), where the text tells them apart.
+   */
+  writers: string[];
+}
+/**
+ * A size out of a text: the interval of byte counts that are printed so.
+ *
+ * `3.41GiB` stands for any of 3,656,384,512 to 3,666,870,271 bytes. XLA divides by 1024 without remainder until less
+ * than 1024 × 1024 are left, and prints that over 1024 with two decimals (KiB with one)
+ * (`tsl/platform/numbers.cc`, `HumanReadableNumBytes`; the TPU's `54.42G` is the same without `iB`).
+ */
+export interface TextSize {
+  /**
+   * The fewest bytes that are printed so.
+   */
+  least_bytes: Bytes;
+  /**
+   * The most.
+   */
+  most_bytes: Bytes;
+}
+/**
+ * The part of a module's plan that a message prints. Evidence: read.
+ */
+export interface PlanText {
+  /**
+   * The largest buffers at the peak, largest first: 15 at most.
+   */
+  buffers: TextBuffer[];
+  /**
+   * XLA's totals.
+   */
+  totals: PlanTotals;
+  /**
+   * What the TPU compiler counts, in its own words, in its order.
+   */
+  usage: UsagePart[];
+}
+/**
+ * A buffer that a message lists.
+ */
+export interface TextBuffer {
+  /**
+   * The kind of allocation in the message's words (TPU).
+   */
+  allocation_type: string | null;
+  /**
+   * The instruction, where the message has it (TPU).
+   */
+  instruction: string | null;
+  /**
+   * The JAX name stack.
+   */
+  op_name: string | null;
+  /**
+   * The opcode of the instruction that defines it.
+   */
+  opcode: string | null;
+  /**
+   * Whether it is an entry parameter.
+   */
+  parameter: boolean;
+  /**
+   * Its part in the step.
+   */
+  role: Role | null;
+  /**
+   * How the role is known.
+   */
+  role_evidence: Evidence | null;
+  /**
+   * The shape as XLA prints it.
+   */
+  shape: string | null;
+  /**
+   * Its size.
+   */
+  size: TextSize | null;
+  /**
+   * The Python position.
+   */
+  source: SourceLine | null;
+  /**
+   * Its size without padding (TPU).
+   */
+  unpadded: TextSize | null;
+}
+/**
+ * Totals of `BufferAssignment stats`. A donated allocation counts as parameter and as live-out, and once in the total.
+ */
+export interface PlanTotals {
+  /**
+   * Constants.
+   */
+  constant: TextSize | null;
+  /**
+   * Allocations that may be live out of the module.
+   */
+  maybe_live_out: TextSize | null;
+  /**
+   * Parameters.
+   */
+  parameter: TextSize | null;
+  /**
+   * Temp blocks.
+   */
+  temp: TextSize | null;
+  /**
+   * Temp blocks less the most that is live in them: packing loss of the plan.
+   */
+  temp_fragmentation: TextSize | null;
+  /**
+   * All allocations.
+   */
+  total: TextSize | null;
+  /**
+   * All allocations less the least that the schedule needs.
+   */
+  total_fragmentation: TextSize | null;
+}
+/**
+ * A line of the TPU compiler's account.
+ */
+export interface UsagePart {
+  /**
+   * `reserved`, `arguments`, `HLO temp`.
+   */
+  name: string;
+  /**
+   * `total`, `program`.
+   */
+  of: string;
+  /**
+   * Its size; null where it is unknown.
+   */
+  size: TextSize | null;
+}
+/**
+ * What of a capture a failure is of.
+ */
+export interface TextMatch {
+  /**
+   * How it was told.
+   */
+  by: MatchedBy;
+  /**
+   * Totals of the text that are not those of the plan. None at all means that it is the same plan, or that the text has
+   * no totals.
+   */
+  differences: TotalDifference[];
+  /**
+   * The module; null where none of the capture fits.
+   */
+  module: string | null;
+  /**
+   * The allocations of its plan that are printed as the request is; several where sizes are equal.
+   */
+  request: RequestMatch[];
+  /**
+   * What it comes to, in one sentence.
+   */
+  sentence: string;
+}
+/**
+ * A total that differs.
+ */
+export interface TotalDifference {
+  /**
+   * What the plan says.
+   */
+  plan_bytes: Bytes;
+  /**
+   * What the text says.
+   */
+  text: TextSize;
+  /**
+   * `parameter allocation`, as XLA's text names it.
+   */
+  what: string;
+}
+/**
+ * An allocation of a plan that the request can be.
+ */
+export interface RequestMatch {
+  /**
+   * Index of the allocation in its plan.
+   */
+  allocation: number;
+  /**
+   * Its size.
+   */
+  bytes: Bytes;
+  /**
+   * `output` or `temp`.
+   */
+  kind: BufferKind;
+  /**
+   * The module, as `jit_step(17)`.
+   */
+  module: string;
+  /**
+   * In words: `temp block`, `output 3 f32[1280]`.
+   */
+  what: string;
+}
+/**
+ * What a BFC allocator says of itself when an allocation failed.
+ */
+export interface PoolDump {
+  /**
+   * Its name.
+   */
+  allocator: string | null;
+  /**
+   * Free bytes in the pool as mapped so far.
+   */
+  free_in_pool: TextSize | null;
+  /**
+   * Chunks in use by size, the size with the most bytes first.
+   */
+  in_use: ChunksOfSize[];
+  /**
+   * Bytes in use (`InUse`).
+   */
+  in_use_bytes: Bytes | null;
+  /**
+   * The largest allocation since the process started (`MaxAllocSize`).
+   */
+  largest_allocation_bytes: Bytes | null;
+  /**
+   * The largest free chunk: from the list of chunks, or as it says.
+   */
+  largest_free: TextSize | null;
+  /**
+   * What it may take of the device (`Limit`).
+   */
+  limit_bytes: Bytes | null;
+  /**
+   * Line of the text, from 1.
+   */
+  line: number;
+  /**
+   * The most in use since the process started (`MaxInUse`).
+   */
+  peak_in_use_bytes: Bytes | null;
+  /**
+   * The pool as mapped so far.
+   */
+  pool: TextSize | null;
+  /**
+   * What is not mapped yet.
+   */
+  unmapped: TextSize | null;
+}
+/**
+ * Chunks of one size.
+ */
+export interface ChunksOfSize {
+  /**
+   * The size of one.
+   */
+  bytes: Bytes;
+  /**
+   * How many.
+   */
+  count: number;
+}
+/**
+ * What XLA's rematerialization aimed at and reached.
+ */
+export interface RematText {
+  /**
+   * Line of the text, from 1.
+   */
+  line: number;
+  /**
+   * What it began with.
+   */
+  original: TextSize | null;
+  /**
+   * What it reached.
+   */
+  reached: TextSize;
+  /**
+   * The limit it aimed at; null where that was zero or negative: the inputs and outputs alone exceed the budget.
+   */
+  target: TextSize | null;
 }
 /**
  * One execution of one module on one device. Evidence: measured.
@@ -680,6 +1084,234 @@ export interface LiveGroup {
    * In words: `outputs of jit_step execution 3`.
    */
   origin: string;
+  /**
+   * Numbers of the outputs that are among them, ascending.
+   */
+  outputs: number[];
+}
+/**
+ * What a device memory profile says. Evidence: measured.
+ */
+export interface MemoryProfileReport {
+  /**
+   * Places in the program for arrays that a capture knows by size alone. Evidence: inferred.
+   */
+  before_capture: BeforeMatch[];
+  /**
+   * What an earlier profile had less or more of; empty without one.
+   */
+  changes: StackChange[];
+  /**
+   * The frames that stacks and tree name by index.
+   */
+  frames: ProfileFrame[];
+  /**
+   * What `--top` left out of `stacks`.
+   */
+  omitted: Cut;
+  /**
+   * What each Python stack made, the most bytes first.
+   */
+  stacks: ProfileStack[];
+  /**
+   * Sums by device and kind.
+   */
+  totals: ProfileTotal[];
+  /**
+   * The arrays by frame from the outermost inwards, for a flame graph.
+   */
+  tree: Tree;
+}
+/**
+ * Arrays of one size and the stacks of a profile that can have made them. Evidence: inferred, since only sizes and
+ * counts are compared, and the profile is of another moment.
+ */
+export interface BeforeMatch {
+  /**
+   * The size of the allocator's chunk.
+   */
+  chunk_bytes: Bytes;
+  /**
+   * How many of the capture's arrays have it.
+   */
+  count: number;
+  /**
+   * How this is known.
+   */
+  evidence: Evidence;
+  /**
+   * The places in the program that made them, the one with the most arrays first, with their counts.
+   */
+  places: [unknown, unknown][];
+  /**
+   * How many arrays of the profile have it, over all stacks named here.
+   */
+  profile_count: number;
+}
+/**
+ * One stack in two profiles.
+ */
+export interface StackChange {
+  /**
+   * Their bytes in the later one.
+   */
+  bytes_after: Bytes;
+  /**
+   * Their bytes in the earlier profile.
+   */
+  bytes_before: Bytes;
+  /**
+   * How many in the later one.
+   */
+  count_after: number;
+  /**
+   * How many in the earlier profile.
+   */
+  count_before: number;
+  /**
+   * The device.
+   */
+  device: string | null;
+  /**
+   * The frames, innermost first.
+   */
+  frames: SourceLine[];
+  /**
+   * `buffer`, `executable`.
+   */
+  kind: string;
+  /**
+   * Which of `frames` is the innermost that is not inside JAX.
+   */
+  user_frame: number | null;
+}
+/**
+ * A Python frame.
+ */
+export interface ProfileFrame {
+  /**
+   * Where.
+   */
+  at: SourceLine;
+  /**
+   * Whether the file is JAX's own.
+   */
+  inside_jax: boolean;
+}
+/**
+ * How much of one list was cut.
+ */
+export interface Cut {
+  /**
+   * Rows left out.
+   */
+  omitted: number;
+  /**
+   * Their bytes; 0 for rows without bytes.
+   */
+  omitted_bytes: Bytes;
+}
+/**
+ * What one Python stack made on one device.
+ */
+export interface ProfileStack {
+  /**
+   * Their bytes together.
+   */
+  bytes: Bytes;
+  /**
+   * How many.
+   */
+  count: number;
+  /**
+   * The device.
+   */
+  device: string | null;
+  /**
+   * Indexes of frames, innermost first.
+   */
+  frames: number[];
+  /**
+   * `buffer`, `executable`.
+   */
+  kind: string;
+  /**
+   * The arrays by size, largest first. JAX counts those of each size apart (`HeapProfileKey` of
+   * `jaxlib/py_client.cc`); where a tool has merged them since, their sizes are unknown and they are left out here.
+   */
+  sizes: ArraysOfSize[];
+  /**
+   * Which of `frames` is the innermost that is not inside JAX; null where all are.
+   */
+  user_frame: number | null;
+}
+/**
+ * Arrays of one size.
+ */
+export interface ArraysOfSize {
+  /**
+   * The size of one.
+   */
+  bytes: Bytes;
+  /**
+   * How many.
+   */
+  count: number;
+}
+/**
+ * The sum of one device and kind.
+ */
+export interface ProfileTotal {
+  /**
+   * Their bytes. Backends that do not tell the size of their executables have 0 for them.
+   */
+  bytes: Bytes;
+  /**
+   * How many.
+   */
+  count: number;
+  /**
+   * The device as the profile names it, `cuda:0`; null for executables, which have none.
+   */
+  device: string | null;
+  /**
+   * `buffer`, `executable`.
+   */
+  kind: string;
+}
+/**
+ * A tree of frames, in one list.
+ */
+export interface Tree {
+  /**
+   * The nodes; the first is the whole, and each comes before its children.
+   */
+  nodes: TreeNode[];
+}
+/**
+ * A frame below the frames that called it.
+ */
+export interface TreeNode {
+  /**
+   * Their bytes.
+   */
+  bytes: Bytes;
+  /**
+   * Indexes of the nodes below it, the most bytes first.
+   */
+  children: number[];
+  /**
+   * Arrays made below it.
+   */
+  count: number;
+  /**
+   * Index of its frame in the profile; null for the whole.
+   */
+  frame: number | null;
+  /**
+   * Bytes made by this frame itself, below no other.
+   */
+  own_bytes: Bytes;
 }
 /**
  * One module with its totals. Evidence: read.
@@ -818,19 +1450,6 @@ export interface Omitted {
    * Buffers at the peak.
    */
   peak_buffers: Cut;
-}
-/**
- * How much of one list was cut.
- */
-export interface Cut {
-  /**
-   * Rows left out.
-   */
-  omitted: number;
-  /**
-   * Their bytes; 0 for rows without bytes.
-   */
-  omitted_bytes: Bytes;
 }
 /**
  * The plan of one module, in detail. Evidence: read.

@@ -1,4 +1,5 @@
 //! The interval that an estimate gives, made from one compiled program, beside what the program with the fix really needs.
+#![allow(clippy::unwrap_used)]
 
 mod support;
 

@@ -243,3 +243,68 @@ fn held_against(least: u64, most: u64, room: u64) -> Fits {
         Fits::Maybe
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    /// A step of 10 GiB, of which 4 are parameters, after a fix of the temp that leaves 6 to 8.
+    fn estimate() -> (Estimate, Need) {
+        let estimate = Estimate {
+            id: "remat".to_owned(),
+            applicable: true,
+            need: Bytes(10 * GIB),
+            least: Bytes(6 * GIB),
+            most: Bytes(8 * GIB),
+            launch_least: Bytes(2 * GIB),
+            launch_most: Bytes(4 * GIB),
+            acts_on: Bytes(5 * GIB),
+            how: String::new(),
+            cost: String::new(),
+            fits: None,
+        };
+        (estimate, Need { total: 10 * GIB, launch: 6 * GIB })
+    }
+
+    fn against(pool: Option<u64>, free: Option<u64>) -> Option<Fits> {
+        let (estimate, before) = estimate();
+        let gib = |n: Option<u64>| n.map(|n| Bytes(n * GIB));
+        fits(&estimate, &[FixKind::Remat], before, &Context { pool: gib(pool), free: gib(free), card: None })
+    }
+
+    #[test]
+    fn it_fits_where_the_most_does_and_not_where_the_least_does_not() {
+        assert_eq!(against(Some(8), None), Some(Fits::Yes));
+        assert_eq!(against(Some(7), None), Some(Fits::Maybe));
+        assert_eq!(against(Some(5), None), Some(Fits::No));
+        assert_eq!(against(None, None), None);
+    }
+
+    #[test]
+    fn what_else_is_live_takes_room() {
+        // The pool is large enough, but other arrays leave 3 GiB free of the 4 that it may take.
+        assert_eq!(against(Some(20), Some(4)), Some(Fits::Yes));
+        assert_eq!(against(Some(20), Some(3)), Some(Fits::Maybe));
+        assert_eq!(against(Some(20), Some(1)), Some(Fits::No));
+    }
+
+    #[test]
+    fn parameters_that_a_fix_takes_away_are_free_at_the_call() {
+        let (estimate, before) = estimate();
+        // Half of the parameters is gone too: 2 GiB more are free than the run saw.
+        let smaller = Estimate { least: Bytes(4 * GIB), most: Bytes(6 * GIB), ..estimate };
+        let context = Context { pool: None, free: Some(Bytes(2 * GIB)), card: None };
+        assert_eq!(fits(&smaller, &[FixKind::Shard(2)], before, &context), Some(Fits::Yes));
+    }
+
+    #[test]
+    fn a_larger_pool_is_a_share_of_the_card() {
+        let (estimate, before) = estimate();
+        let unchanged = Estimate { least: Bytes(10 * GIB), most: Bytes(10 * GIB), ..estimate };
+        let context = Context { pool: Some(Bytes(9 * GIB)), free: None, card: Some(Bytes(12 * GIB)) };
+        assert_eq!(fits(&unchanged, &[FixKind::Pool(90)], before, &context), Some(Fits::Yes));
+        assert_eq!(fits(&unchanged, &[FixKind::Pool(80)], before, &context), Some(Fits::No));
+    }
+}

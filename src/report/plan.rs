@@ -33,8 +33,7 @@ pub fn module(name: &ModuleRef, summary: &Summary, executions: Option<u64>) -> M
 
 fn space(totals: &SpaceTotals) -> Space {
     Space {
-        // A damaged plan can name any space; JSON holds integers up to 2^53 - 1.
-        space: totals.color.clamp(-(MOST_IN_JSON as i64), MOST_IN_JSON as i64),
+        space: in_json(totals.color),
         name: totals.name.clone(),
         parameters_bytes: totals.parameters,
         donated_bytes: totals.donated,
@@ -47,6 +46,11 @@ fn space(totals: &SpaceTotals) -> Space {
         need_bytes: totals.need(),
         launch_need_bytes: totals.launch_need(),
     }
+}
+
+/// A number of the plan as JSON can hold it; only damaged plans have others.
+pub(super) fn in_json(n: i64) -> i64 {
+    n.clamp(-(MOST_IN_JSON as i64), MOST_IN_JSON as i64)
 }
 
 /// The plan of a module in detail, whole: lists are cut by [`cut_plan`], once the findings have seen them.
@@ -148,7 +152,7 @@ fn group(all: Vec<PlanBuffer>, describer: &mut Describer<'_>) -> Vec<Buffer> {
             op_name: b.op_name,
             source: b.source,
             frames: describer.frames(b.buffer),
-            allocation: b.allocation,
+            allocation: in_json(b.allocation),
             offset_bytes: b.offset,
             first_event: b.first_event,
             last_event: b.last_event,

@@ -185,7 +185,7 @@ pub fn retries(run: &Run, joined: &Joined) -> Vec<Retry> {
                 let module = joined.modules.get(m.module)?;
                 let allocation = module.launch.get(m.planned)?;
                 Some(MissingAllocation {
-                    allocation: Some(allocation.index),
+                    allocation: Some(super::plan::in_json(allocation.index)),
                     bytes: allocation.size,
                     kind: if module.is_temp(m.planned) { BufferKind::Temp } else { BufferKind::Output },
                     what: allocation.what(),

@@ -9,6 +9,7 @@ mod made;
 
 use crate::analysis::{Analysis, Options, Session};
 use crate::report;
+use crate::units::Picos;
 use blob::BlobSource;
 use js_sys::Uint8Array;
 use serde::Serialize;
@@ -167,5 +168,14 @@ impl Capture {
     pub fn what_if(&mut self, fixes: Vec<String>, module: Option<String>) -> Result<JsValue, JsValue> {
         let options = self.options(module, PAGE_ROWS)?;
         to_js(&self.session.what_if(&fixes, &options).map_err(refusal)?)
+    }
+
+    /// What is live in an allocator at a moment, in picoseconds from the first event (`LiveMoment`).
+    ///
+    /// # Errors
+    /// A sentence, where there is no such allocator.
+    #[wasm_bindgen(js_name = liveAt)]
+    pub fn live_at(&self, allocator: &str, picoseconds: f64) -> Result<JsValue, JsValue> {
+        to_js(&self.session.live_at(allocator, Picos(picoseconds as i64)).map_err(refusal)?)
     }
 }

@@ -128,7 +128,7 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
     case 'planAt':
       return capture.planAt(question.event, question.module);
     case 'liveAt':
-      throw 'This question has no answer yet.';
+      return capture.liveAt(question.allocator, question.picoseconds);
     case 'whatIf':
       return capture.whatIf([...question.fixes], question.module);
     case 'text':

@@ -34,7 +34,7 @@ wasm_env() {
 # Runs a command with the compiler that makes wasm32 code.
 with_wasm() {
   # Paths of this machine would end in the messages of panics: the same sources give the same bytes everywhere.
-  local flags="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/oomscope"
+  local flags="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo --remap-path-prefix=$PWD=/oomscope --remap-path-prefix=${RUSTUP_HOME:-$HOME/.rustup}=/rustup --remap-path-prefix=$HOME=/home"
   if [ "$wasm_from" = debian ]; then
     env -u RUSTUP_TOOLCHAIN PATH="/usr/bin:$PATH" RUSTFLAGS="$flags" \
       CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$wasm_ld" "$@"

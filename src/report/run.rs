@@ -112,7 +112,7 @@ pub fn live_arrays(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveArray
             rows.push(LiveArray { bytes: None, allocated_bytes: Bytes(bytes), origin, address: None });
         }
     }
-    rows.sort_by(|a, b| b.allocated_bytes.cmp(&a.allocated_bytes));
+    rows.sort_by_key(|r| std::cmp::Reverse(r.allocated_bytes));
     rows
 }
 

@@ -1,7 +1,6 @@
 //! From records to a run: order, times from the first event, and what belongs to which execution.
 
 use super::allocator::{Allocator, kind_of};
-use super::chunked::Chunked;
 use super::executions;
 use super::pool::Pool;
 use super::recorder::{AllocatorRecord, Recorder};
@@ -148,7 +147,7 @@ fn allocator(mut record: AllocatorRecord, origin: i64, rank: &[u32]) -> Allocato
         breaks: Vec::new(),
         growths: Vec::new(),
         pool: Pool::default(),
-        events: std::mem::replace(&mut record.events, Chunked::default()),
+        events: std::mem::take(&mut record.events),
         order: Vec::new(),
     }
 }

@@ -45,11 +45,9 @@ impl Recorder {
                     self.enqueued.push((e, flow));
                 }
             }
-            Class::Body => {
-                if self.open_execution(line, at).is_none() {
-                    let e = self.fragment(line, at, end);
-                    self.tie(line, e, stats);
-                }
+            Class::Body if self.open_execution(line, at).is_none() => {
+                let e = self.fragment(line, at, end);
+                self.tie(line, e, stats);
             }
             Class::InFlight => {
                 if let Some(e) = self.open_execution(line, at)
@@ -91,10 +89,8 @@ impl Recorder {
                     build.last = end;
                 }
             }
-            Class::OpRun => {
-                if (WAITED_IN_VAIN_PS..WAITED_AT_MOST_PS).contains(&(end - at)) {
-                    self.op_waits.push((at, end));
-                }
+            Class::OpRun if (WAITED_IN_VAIN_PS..WAITED_AT_MOST_PS).contains(&(end - at)) => {
+                self.op_waits.push((at, end));
             }
             Class::Record => {
                 if self.backend == Some(Backend::Cpu)
@@ -111,10 +107,8 @@ impl Recorder {
                     }
                 }
             }
-            Class::StartRegion => {
-                if self.backend == Some(Backend::Cpu) {
-                    line.region = self.stat(line, stats, StatKind::Consumes);
-                }
+            Class::StartRegion if self.backend == Some(Backend::Cpu) => {
+                line.region = self.stat(line, stats, StatKind::Consumes);
             }
             _ => {}
         }

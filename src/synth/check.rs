@@ -47,7 +47,7 @@ pub fn differences(scenario: &Scenario, report: &Report) -> Vec<String> {
     };
     if truth.module.is_some() {
         compare("executions", &truth.executions, &Some(executions().count() as u64));
-        let last = executions().last().and_then(|e| e.in_use_start_bytes);
+        let last = executions().next_back().and_then(|e| e.in_use_start_bytes);
         compare("in use at the last start", &truth.in_use_at_last_start, &last.map(|b| b.0));
     }
 

@@ -153,7 +153,7 @@ fn spaces_workspaces_and_scratch_find_their_place() {
         let blocks = plan.buffer_allocations.iter().filter(|a| a.color == color);
         blocks
             .filter(|a| {
-                temp == !(a.is_entry_computation_parameter
+                temp != (a.is_entry_computation_parameter
                     || a.maybe_live_out
                     || a.is_constant
                     || a.is_thread_local)

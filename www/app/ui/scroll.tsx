@@ -12,9 +12,11 @@ export function Scroll({
   children: ComponentChildren;
 }) {
   return (
+    // A group: as a region it would be a landmark, and a report has many.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it nobody could scroll there by keyboard
-    <section class={kind} tabIndex={0} aria-label={label}>
+    // biome-ignore lint/a11y/useSemanticElements: it is no set of form fields
+    <div class={kind} tabIndex={0} role="group" aria-label={label}>
       {children}
-    </section>
+    </div>
   );
 }

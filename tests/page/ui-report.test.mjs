@@ -1,0 +1,212 @@
+// The first screen of a report, its findings, what if, what can be taken away, and the way back.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { choose, closeBrowser, downloadJson, openPage, sharedFile, untilState } from './harness.mjs';
+
+after(closeBrowser);
+
+const S1 = 'scenarios/s1_plan_too_large.xplane.pb';
+
+/** @param {string} shared @param {object} [options] */
+async function openReport(shared, options = {}) {
+  const file = sharedFile(shared);
+  if (!file) return null;
+  const opened = await openPage(options);
+  await choose(opened.page, file);
+  await untilState(opened.page, 'done');
+  return opened;
+}
+
+test('the first screen says what failed, against what, and what would fix it', async () => {
+  const opened = await openReport(S1, { context: { viewport: { width: 1440, height: 900 } } });
+  if (!opened) return;
+  const { page, context, requests, complaints } = opened;
+  const verdict = page.getByRole('heading', { level: 1 });
+  assert.match(await verdict.innerText(), /jit_train_step/);
+  assert.match(await page.locator('.verdict .severity').first().innerText(), /Out of memory/);
+  // The bar in words: to the byte by the ledger below it.
+  const bar = page.getByRole('img', { name: /^Need and other live arrays/ });
+  assert.match(
+    (await bar.getAttribute('aria-label')) ?? '',
+    /Pool 2\.79 GiB\. Short by \d+\.\d\d [MG]iB\. Card 3\.72 GiB\./,
+  );
+  await page.getByLabel('exact bytes').check();
+  const ledger = await page.locator('.ledger').innerText();
+  assert.match(ledger, /need\s+3,991,235,612 B/);
+  assert.match(ledger, /pool\s+2,995,781,632 B/);
+  assert.match(ledger, /temp\s+3,666,631,960 B/);
+  assert.match(ledger, /parameters, donated\s+324,536,840 B/);
+  const live = Number(/other live arrays\s+([\d,]+) B/.exec(ledger)?.[1]?.replaceAll(',', ''));
+  const short = Number(/short by\s+([\d,]+) B/.exec(ledger)?.[1]?.replaceAll(',', ''));
+  assert.equal(short, 3_991_235_612 + live - 2_995_781_632);
+  // At most three findings, each with how it is known; all of it without scrolling sideways.
+  const findings = page.locator('.finding');
+  const shown = await findings.count();
+  assert.ok(shown >= 1 && shown <= 3);
+  for (const finding of await findings.all()) {
+    assert.match(await finding.locator('.tag').first().innerText(), /^(measured|read|inferred)$/);
+  }
+  assert.ok((await page.locator('.whisker').count()) >= 1);
+  assert.deepEqual(requests, []);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('what sticks out of the pool is drawn to scale', async () => {
+  const opened = await openReport(S1, { context: { viewport: { width: 1440, height: 900 } } });
+  if (!opened) return;
+  const { page, context } = opened;
+  const at = async (/** @type {string} */ selector) => {
+    const box = await page.locator(selector).first().boundingBox();
+    assert.ok(box, selector);
+    return box;
+  };
+  const zero = (await at('.pool-bar .zero')).x;
+  const capacity = (await at('.pool-bar .gauge-lines .capacity')).x;
+  const card = (await at('.pool-bar .gauge-lines .card')).x;
+  const over = await at('.pool-bar .over');
+  const perByte = (capacity - zero) / 2_995_781_632;
+  assert.ok(Math.abs(card - zero - perByte * 3_994_375_510) < 3, 'the card is on the scale of the pool');
+  assert.ok(Math.abs(over.x - capacity) < 3, 'what does not fit begins at the pool');
+  const short = 3_991_235_612 - 2_995_781_632;
+  assert.ok(Math.abs(over.width - perByte * short) < 4, `${over.width} for ${perByte * short}`);
+  await context.close();
+});
+
+test('evidence tags say what they mean, on hover, on focus and to screen readers', async () => {
+  const opened = await openReport(S1);
+  if (!opened) return;
+  const { page, context } = opened;
+  const tag = page.locator('.ledger .tag-measured').first();
+  const tip = page.locator('.tip');
+  await tag.hover();
+  await tip.waitFor();
+  assert.match(await tip.innerText(), /^Measured: an allocator or trace event/);
+  await page.keyboard.press('Escape');
+  await tip.waitFor({ state: 'hidden' });
+  await page.locator('.ledger .tag-read').first().focus();
+  await tip.waitFor();
+  assert.match(await tip.innerText(), /^Read: XLA's own memory plan/);
+  const described = await tag.getAttribute('aria-describedby');
+  assert.match((await page.locator(`#${described}`).textContent()) ?? '', /^Measured:/);
+  // Sizes give their bytes the same way.
+  await page.locator('.ledger .size').first().hover();
+  await page.waitForFunction(() => /^[\d,]+ B$/.test(document.querySelector('.tip')?.textContent ?? ''));
+  await context.close();
+});
+
+test('a finding leads to what it stands on, and Back leads to the finding', async () => {
+  const opened = await openReport(S1);
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.getByRole('link', { name: /^Findings/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'Findings' }).waitFor();
+  const wait = page.locator('.finding', { hasText: /wait/i }).first();
+  await wait.locator('.evidence-links a').first().click();
+  await page.getByText(/^Evidence of/).waitFor();
+  const target = page.locator('tr.target');
+  await target.waitFor();
+  assert.ok(await target.evaluate((e) => e === document.activeElement), 'the row has the focus');
+  await page.goBack();
+  await page.getByRole('heading', { level: 1, name: 'Findings' }).waitFor();
+  await page.goForward();
+  await target.waitFor();
+  await page
+    .getByRole('link', { name: /./ })
+    .filter({ has: page.locator('xpath=ancestor::p[contains(@class,"note")]') })
+    .first()
+    .click();
+  await page.getByRole('heading', { level: 1, name: 'Findings' }).waitFor();
+  await context.close();
+});
+
+test('what if: fixes together give one interval on the scale, and code to copy', async () => {
+  const opened = await openReport(S1, { hash: '#view=whatif' });
+  if (!opened) return;
+  const { page, context } = opened;
+  const boxes = page.locator('.choice input');
+  assert.ok((await boxes.count()) >= 2);
+  await boxes.nth(0).check();
+  const numbers = page.locator('.interval-numbers');
+  await numbers.waitFor();
+  const one = await numbers.innerText();
+  assert.match(one, /^need\s+\d+\.\d\d [KMG]iB/);
+  await boxes.nth(1).check();
+  await page.waitForFunction((old) => document.querySelector('.interval-numbers')?.textContent !== old, one);
+  assert.ok((await page.locator('.fits').count()) >= 1);
+  await context.close();
+});
+
+test('another module is one choice away, and has its own address', async () => {
+  const opened = await openReport(S1);
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.getByLabel('Module').selectOption({ label: 'jit_negative(5) · 16 B' });
+  await page.waitForFunction(() => document.querySelector('.ledger')?.textContent?.includes('16 B'));
+  assert.match(page.url(), /#module=jit_negative%285%29$/);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector('.ledger')?.textContent?.includes('3.72 GiB'));
+  await context.close();
+});
+
+test('the link carries the settings and nothing of the capture', async () => {
+  const opened = await openReport(S1, { hash: '#view=plan' });
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.getByRole('slider').focus();
+  await page.keyboard.press('Home');
+  await page.waitForFunction(() => location.hash === '#view=plan&event=0');
+  await page.getByRole('link', { name: 'Capture' }).click();
+  await page.waitForFunction(() => location.hash.startsWith('#view=capture'));
+  assert.doesNotMatch(page.url(), /s1_plan|synthetic|xplane/);
+  await context.close();
+});
+
+test('the report is downloaded, and copied as Markdown and as text', async () => {
+  const opened = await openReport(S1, { context: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  if (!opened) return;
+  const { page, context } = opened;
+  const { name, bytes } = await downloadJson(page);
+  assert.equal(name, 's1_plan_too_large.xplane.pb.oomscope.json');
+  assert.equal(JSON.parse(bytes.toString()).schema, 'oomscope/1');
+  await page.getByText('More', { exact: true }).click();
+  for (const [button, form] of /** @type {const} */ ([
+    ['Copy report as Markdown', /^#.*[\s\S]*jit_train_step/],
+    ['Copy report as plain text', /jit_train_step\(17\)/],
+    ['Copy link to this view', /^file:.*index\.html$/],
+  ])) {
+    await page.getByRole('button', { name: button }).click();
+    await page.getByText('Copied').first().waitFor();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), form);
+    await page.getByText('Copied').first().waitFor({ state: 'hidden', timeout: 10_000 });
+  }
+  await context.close();
+});
+
+test('on paper: black on white, no controls', async () => {
+  const opened = await openReport(S1, { context: { colorScheme: 'dark' } });
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.getByRole('button', { name: 'Download JSON' }).isVisible(), false);
+  assert.equal(await page.locator('nav').isVisible(), false);
+  assert.equal(await page.getByRole('heading', { level: 1 }).isVisible(), true);
+  assert.equal(
+    await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor),
+    'rgb(255, 255, 255)',
+  );
+  await context.close();
+});
+
+test('the self-test runs inside the page', async () => {
+  const { page, context } = await openPage();
+  await page.getByRole('button', { name: 'Self-test' }).click();
+  const said = page.locator('footer [role=status]');
+  await page.waitForFunction(() => /checks passed/.test(document.querySelector('footer')?.textContent ?? ''), null, {
+    timeout: 60_000,
+  });
+  const [, passed, all] = /(\d+) of (\d+) checks passed/.exec(await said.innerText()) ?? [];
+  assert.ok(Number(all) > 0);
+  assert.equal(passed, all);
+  await context.close();
+});

@@ -1,0 +1,197 @@
+// The run view: bytes over time by owner, what is live at a moment, executions and waits; and a hundred thousand events.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { choose, closeBrowser, openPage, sharedFile, untilState } from './harness.mjs';
+import { asFile, capture } from './made.mjs';
+
+after(closeBrowser);
+
+/** @param {string | ReturnType<typeof asFile>} file */
+async function openRun(file) {
+  const opened = await openPage({ hash: '#view=run', context: { viewport: { width: 1440, height: 1000 } } });
+  await choose(opened.page, typeof file === 'string' ? file : [file]);
+  await untilState(opened.page, 'done');
+  await opened.page.getByRole('slider').waitFor();
+  return opened;
+}
+
+test('gradients kept: the bands add up to what is in use, and the peak has its owners', async () => {
+  const file = sharedFile('scenarios/s2_gradients_kept.xplane.pb');
+  if (!file) return;
+  const { page, context, complaints } = await openRun(file);
+  const slider = page.getByRole('slider', { name: 'Bytes in use in GPU_0_bfc over time' });
+  assert.match((await slider.getAttribute('aria-valuetext')) ?? '', /: 1\.68 GiB \(/);
+  await page.getByLabel('exact bytes').check();
+  const facts = await page.locator('.facts').innerText();
+  assert.match(facts, /Capacity\s+2,995,781,632 B/);
+  assert.match(facts, /In use at the start\s+331,258,368 B/);
+  assert.match(facts, /Peak\s+1,801,822,976 B/);
+  assert.match(facts, /In use at the end\s+1,421,479,680 B/);
+  // The table of the moment: its rows are all that is in use.
+  const rows = await page
+    .getByRole('table', { name: /^Arrays live at/ })
+    .locator('tbody tr')
+    .allInnerTexts();
+  const bytes = rows.map((r) => Number((/([\d,]+) B/.exec(r)?.[1] ?? '0').replaceAll(',', '')));
+  assert.equal(
+    bytes.reduce((a, b) => a + b, 0),
+    1_801_822_976,
+  );
+  assert.ok(
+    rows.some((r) => /before the capture/.test(r) && /331,258,368/.test(r)),
+    rows.join('\n'),
+  );
+  // Every point of the chart is the sum of its bands.
+  await page.getByText('The chart as a table').click();
+  for (const row of await page.locator('.as-text tbody tr').allInnerTexts()) {
+    const [, total, ...bands] = row.split('\t').map((t) => Number(t.replace(/[^\d]/g, '')));
+    assert.equal(
+      bands.reduce((a, b) => a + b, 0),
+      total,
+      row,
+    );
+  }
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('executions: ten, each starting with more in use; one of them zooms the chart', async () => {
+  const file = sharedFile('scenarios/s2_gradients_kept.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openRun(file);
+  await page.getByLabel('exact bytes').check();
+  const rows = page.getByRole('table', { name: 'Executions in order of their start' }).locator('tbody tr');
+  assert.equal(await rows.count(), 10);
+  const first = await rows.first().innerText();
+  assert.match(first, /jit_grad_step\(17\)/);
+  assert.match(first, /331,266,560 B/);
+  assert.match(first, /ran$/);
+  await rows.nth(4).getByRole('cell').nth(1).click();
+  await page.waitForFunction(() => location.hash.includes('focus=execution.4'));
+  await page.locator('.strip').waitFor();
+  await context.close();
+});
+
+test('keys walk from event to event; the live table follows', async () => {
+  const file = sharedFile('scenarios/s2_gradients_kept.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openRun(file);
+  const slider = page.getByRole('slider');
+  await slider.focus();
+  await page.keyboard.press('Home');
+  const said = await slider.getAttribute('aria-valuetext');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction(
+    (old) => document.querySelector('[role=slider]')?.getAttribute('aria-valuetext') !== old,
+    said,
+  );
+  await page.keyboard.press('End');
+  await page.waitForFunction(() => /in use/.test(document.querySelector('.run-columns')?.textContent ?? ''));
+  await page.keyboard.press('+');
+  await page.locator('.strip').waitFor();
+  await page.keyboard.press('0');
+  await page.locator('.strip').waitFor({ state: 'hidden' });
+  await context.close();
+});
+
+test('a wait that failed stands in its lane and in its table, with what was missing', async () => {
+  const file = sharedFile('scenarios/s1_plan_too_large.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openRun(file);
+  const wait = page.getByRole('table', { name: 'Waits of the allocator' }).locator('tbody tr');
+  assert.equal(await wait.count(), 1);
+  assert.match(await wait.innerText(), /10\.00 s[\s\S]*failed[\s\S]*3\.41 GiB[\s\S]*2 of 3 obtained/);
+  await context.close();
+});
+
+test('eight devices: each has its allocator, host memory stands apart', async () => {
+  const file = sharedFile('scenarios/s4_fsdp8_fits.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openRun(file);
+  const options = await page.getByLabel('allocator').locator('option').allInnerTexts();
+  assert.equal(options.filter((o) => /^GPU_\d_bfc/.test(o)).length, 8);
+  assert.ok(options.some((o) => o.startsWith('xla_gpu_host_bfc')));
+  await page.getByLabel('allocator').selectOption({ index: options.findIndex((o) => o.startsWith('GPU_5')) });
+  await page.getByRole('slider', { name: 'Bytes in use in GPU_5_bfc over time' }).waitFor();
+  await context.close();
+});
+
+test('a hundred thousand events: zoom, pan and reading stay fluid', async () => {
+  const { page, context } = await openRun(asFile('big.xplane.pb', capture({ pairs: 50_000 })));
+  /** Milliseconds of script for one gesture, the median of many. */
+  const cost = await page.evaluate(async () => {
+    const over = document.querySelector('.chart-box .over');
+    const box = over?.getBoundingClientRect();
+    if (!over || !box) return null;
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    /** @param {(i: number) => void} act */
+    const median = async (act) => {
+      const times = [];
+      for (let i = 0; i < 15; i++) {
+        await frame();
+        const start = performance.now();
+        act(i);
+        // The next frame's callbacks run after what the gesture caused has been drawn.
+        await new Promise((done) => setTimeout(done));
+        times.push(performance.now() - start);
+      }
+      return times.sort((a, b) => a - b)[7] ?? 0;
+    };
+    const at = (/** @type {number} */ i) => ({
+      clientX: box.left + 100 + i * 60,
+      clientY: box.top + 100,
+      bubbles: true,
+    });
+    return {
+      read: await median((i) =>
+        over.dispatchEvent(new PointerEvent('pointermove', { ...at(i), pointerType: 'mouse' })),
+      ),
+      zoom: await median((i) =>
+        over.dispatchEvent(
+          new WheelEvent('wheel', { ...at(7), deltaY: i % 2 ? 80 : -120, ctrlKey: true, cancelable: true }),
+        ),
+      ),
+      pan: await median((i) =>
+        over.dispatchEvent(new WheelEvent('wheel', { ...at(7), deltaX: i % 2 ? 80 : -120, cancelable: true })),
+      ),
+    };
+  });
+  assert.ok(cost);
+  console.log(`milliseconds a gesture: ${JSON.stringify(cost)}`);
+  // A frame has 16; a loaded machine with a drawing in software gets room.
+  for (const [gesture, ms] of Object.entries(cost)) assert.ok(ms < 100, `${gesture}: ${ms} ms`);
+  await context.close();
+});
+
+test('touch: a tap chooses, a finger pans, two zoom', async () => {
+  const file = sharedFile('scenarios/s2_gradients_kept.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openPage({
+    hash: '#view=run',
+    context: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  });
+  await choose(page, file);
+  await untilState(page, 'done');
+  const slider = page.getByRole('slider');
+  await slider.scrollIntoViewIfNeeded();
+  const box = await slider.boundingBox();
+  assert.ok(box);
+  const before = await slider.getAttribute('aria-valuetext');
+  await page.touchscreen.tap(box.x + box.width * 0.3, box.y + 150);
+  await page.waitForFunction(
+    (old) => document.querySelector('[role=slider]')?.getAttribute('aria-valuetext') !== old,
+    before,
+  );
+  const session = await context.newCDPSession(page);
+  /** @param {'touchStart' | 'touchMove' | 'touchEnd'} type @param {number[]} xs */
+  const touch = (type, xs) =>
+    session.send('Input.dispatchTouchEvent', {
+      type,
+      touchPoints: xs.map((x, id) => ({ x: box.x + x, y: box.y + 150, id })),
+    });
+  await touch('touchStart', [150, 210]);
+  for (const d of [20, 40, 60]) await touch('touchMove', [150 - d, 210 + d]);
+  await touch('touchEnd', []);
+  await page.locator('.strip').waitFor();
+  await context.close();
+});

@@ -1,6 +1,5 @@
 // The page before there is a capture: what it says, how files and text come in, and what a link may ask for.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { page as built } from '../../scripts/page.mjs';
 import { browser, closeBrowser, drop, openPage, sharedFile, untilState } from './harness.mjs';
@@ -31,10 +30,20 @@ test('the snippet is copied whole', async () => {
   await context.close();
 });
 
-test('what is seen before any script runs is of the page, not of a waiting for it', () => {
-  const html = readFileSync(built, 'utf8');
-  const body = html.slice(html.indexOf('<body>'), html.indexOf('<script'));
-  assert.match(body, /<h1>Why did JAX run out of memory\?<\/h1>/);
+test('what is seen before any script runs is the same page, in the same place', async () => {
+  const { page, context } = await openPage();
+  const still = await (await browser()).newContext({ javaScriptEnabled: false });
+  const before = await still.newPage();
+  await before.goto(`file://${built}`);
+  for (const selector of ['.brand', 'h1', '.hero .lede', '.drop b', '.drop .button']) {
+    const [a, b] = await Promise.all(
+      [before, page].map(async (p) => (await p.locator(selector).first().boundingBox()) ?? { x: -1, y: -1 }),
+    );
+    assert.ok(a && b && Math.abs(a.x - b.x) < 2 && Math.abs(a.y - b.y) < 40, `${selector}: ${JSON.stringify([a, b])}`);
+    assert.equal(await before.locator(selector).first().innerText(), await page.locator(selector).first().innerText());
+  }
+  await still.close();
+  await context.close();
 });
 
 test('the page paints before the core is compiled', async () => {

@@ -1,6 +1,7 @@
 /** The header of a report: which capture, which module; and what can be taken away. */
 
 import { useState } from 'preact/hooks';
+import type { Item } from '../../client';
 import type { Report } from '../../generated/report';
 import { download } from '../lib/files';
 import { analysed, deviceSpace } from '../lib/pool';
@@ -24,7 +25,7 @@ export function CaptureBar({ report }: { report: Report }) {
           label="Capture"
           quiet
           options={captures.map((c) => plain(cut(c.path || c.name, 60)))}
-          at={captures.findIndex((c) => c === model.current)}
+          at={captures.indexOf(model.current as Item)}
           onChoose={(file) => model.go({ file, module: null, event: null, at: null, allocator: null, focus: null })}
         />
       ) : (

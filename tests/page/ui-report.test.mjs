@@ -101,21 +101,18 @@ test('a finding leads to what it stands on, and Back leads to the finding', asyn
   const { page, context } = opened;
   await page.getByRole('link', { name: /^Findings/ }).click();
   await page.getByRole('heading', { level: 1, name: 'Findings' }).waitFor();
-  const wait = page.locator('.finding', { hasText: /wait/i }).first();
-  await wait.locator('.evidence-links a').first().click();
-  await page.getByText(/^Evidence of/).waitFor();
+  await page.locator('[data-finding="allocator-retry"] .evidence-links a').first().click();
+  const note = page.getByText(/^Evidence of/);
+  await note.waitFor();
   const target = page.locator('tr.target');
   await target.waitFor();
+  assert.match(await target.innerText(), /10\.00 s/);
   assert.ok(await target.evaluate((e) => e === document.activeElement), 'the row has the focus');
   await page.goBack();
   await page.getByRole('heading', { level: 1, name: 'Findings' }).waitFor();
   await page.goForward();
   await target.waitFor();
-  await page
-    .getByRole('link', { name: /./ })
-    .filter({ has: page.locator('xpath=ancestor::p[contains(@class,"note")]') })
-    .first()
-    .click();
+  await note.getByRole('link').first().click();
   await page.getByRole('heading', { level: 1, name: 'Findings' }).waitFor();
   await context.close();
 });

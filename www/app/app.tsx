@@ -98,14 +98,19 @@ function Content({ report }: { report: Report }) {
           <Prose text={model.trouble} />
         </p>
       )}
-      {reasons.map((f) => (
-        <p class="note" key={f.id}>
+      {reasons.length > 0 && (
+        <p class="note">
           Evidence of{' '}
-          <a href={model.link({ view: 'findings', focus: null })}>
-            <Prose text={f.title} />
-          </a>
+          {reasons.map((f, i) => (
+            <>
+              {i > 0 && ', '}
+              <a href={model.link({ view: 'findings', focus: null })}>
+                <Prose text={f.title} />
+              </a>
+            </>
+          ))}
         </p>
-      ))}
+      )}
       <TheView view={view} report={report} />
     </div>
   );

@@ -3,10 +3,13 @@
 import type { Finding, Fix, Report } from '../../generated/report';
 import { place } from '../lib/evidence';
 import { poolOf } from '../lib/pool';
-import { count, duration, percent, size } from '../lib/units';
+import { count, duration, percent, plural, size } from '../lib/units';
 import { Code, Prose, SeverityMark, Size, Tag } from '../ui/basic';
 import { useModel } from '../ui/context';
 import { FitsMark, type Gauge, GaugeAxis, GaugeLines, gaugeOf, Interval } from './Gauge';
+
+/** Fixes of a finding on the first screen. */
+const FIXES_AT_FIRST = 3;
 
 /** A fix on the scale. */
 export function FixLine({ fix, gauge, full = false }: { fix: Fix; gauge: Gauge; full?: boolean }) {
@@ -39,9 +42,11 @@ export function FixLine({ fix, gauge, full = false }: { fix: Fix; gauge: Gauge; 
   );
 }
 
-/** Everything that a finding's fixes reach on the scale. */
-export function reach(findings: readonly Finding[]): (number | null)[] {
-  return findings.flatMap((f) => f.fixes.map((x) => x.need_after_most_bytes));
+/** Everything that the fixes of findings reach on the scale. */
+export function reach(findings: readonly Finding[], full = true): (number | null)[] {
+  return findings.flatMap((f) =>
+    f.fixes.slice(0, full ? undefined : FIXES_AT_FIRST).map((x) => x.need_after_most_bytes),
+  );
 }
 
 /** A number of a finding by the ending of its name, which is its unit. */
@@ -112,8 +117,11 @@ export function FindingRow({
   number: number;
   full?: boolean;
 }) {
+  const model = useModel();
+  const fixes = full ? finding.fixes : finding.fixes.slice(0, FIXES_AT_FIRST);
+  const left = finding.fixes.length - fixes.length;
   return (
-    <article class={`finding finding-${finding.severity}`} aria-labelledby={`finding-${number}`}>
+    <article class="finding" data-finding={finding.id} aria-labelledby={`finding-${number}`}>
       <div class="finding-words">
         <p class="finding-head">
           <SeverityMark severity={finding.severity} /> <Tag evidence={finding.evidence} />
@@ -133,12 +141,17 @@ export function FindingRow({
         {full && <Numbers of={finding} />}
       </div>
       <div class="finding-fixes">
-        {finding.fixes.length > 0 && (
+        {fixes.length > 0 && (
           <ul class="fixes" aria-label="Fixes">
-            {finding.fixes.map((fix) => (
+            {fixes.map((fix) => (
               <FixLine key={fix.id} fix={fix} gauge={gauge} full={full} />
             ))}
           </ul>
+        )}
+        {left > 0 && (
+          <p class="more-fixes">
+            <a href={model.link({ view: 'findings', focus: null })}>{plural(left, 'more fix', 'more fixes')}</a>
+          </p>
         )}
         {!full && finding.fixes.length === 0 && <Numbers of={finding} />}
       </div>

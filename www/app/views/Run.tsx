@@ -658,7 +658,11 @@ const liveColumns: readonly Column<Numbered<LiveGroup>>[] = [
 
 function LiveAtLastStart({ report }: { report: Report }) {
   const { focus } = useModel().settings;
-  const rows = useMemo(() => numbered(report.live_at_last_start), [report.live_at_last_start]);
+  // Of equal bytes the earlier execution first.
+  const rows = useMemo(
+    () => numbered(report.live_at_last_start).sort((a, b) => (a.row.execution ?? -1) - (b.row.execution ?? -1)),
+    [report.live_at_last_start],
+  );
   const cut = report.omitted.live_at_last_start;
   if (rows.length === 0) return null;
   return (

@@ -16,7 +16,7 @@ export function SummaryView({ report }: { report: Report }) {
   const model = useModel();
   const pool = poolOf(report);
   const gravest = report.findings.slice(0, GRAVEST);
-  const gauge = gaugeOf(pool, reach(gravest));
+  const gauge = gaugeOf(pool, reach(gravest, false));
   const more = report.findings.length - gravest.length;
   const status = STATUS[report.verdict.status];
   return (

@@ -14,11 +14,13 @@ import { Tip } from './ui/tip';
 import { CaptureView } from './views/CaptureInfo';
 import { CompareView } from './views/Compare';
 import { EmptyView } from './views/Empty';
+import { ErrorTextView } from './views/ErrorText';
 import { FilesView } from './views/Files';
 import { FindingsView } from './views/Findings';
 import { Footer } from './views/Footer';
 import { CaptureBar, PageTools } from './views/Header';
 import { PlanView } from './views/Plan';
+import { ProfileView } from './views/Profile';
 import { ErrorView, ReadingView } from './views/Reading';
 import { RunView } from './views/Run';
 import { SummaryView } from './views/Summary';
@@ -127,6 +129,10 @@ function TheView({ view, report }: { view: View; report: Report }) {
       return capture === null ? null : <RunView report={report} capture={capture} />;
     case 'whatif':
       return capture === null ? null : <WhatIfView report={report} capture={capture} />;
+    case 'text':
+      return <ErrorTextView report={report} />;
+    case 'profile':
+      return <ProfileView report={report} />;
     case 'capture':
       return <CaptureView report={report} />;
     case 'files':
@@ -142,13 +148,13 @@ function Navigation({ report }: { report: Report }) {
   const model = useModel();
   const several = model.items.length > 1;
   const grave = report.findings.filter((f) => f.severity === 'error' || f.severity === 'warning').length;
-  const views: [View, string, string | null][] = [
-    ['summary', 'Summary', null],
-    ['findings', 'Findings', report.findings.length > 0 ? String(grave || report.findings.length) : null],
-  ];
+  const views: [View, string, string | null][] = [['summary', 'Summary', null]];
+  if (report.findings.length > 0) views.push(['findings', 'Findings', String(grave || report.findings.length)]);
   if (report.findings.some((f) => f.fixes.length > 0)) views.push(['whatif', 'What if', null]);
   if (report.plan !== null) views.push(['plan', 'Plan', null]);
   if (report.allocators.length > 0 || report.executions.length > 0) views.push(['run', 'Run', null]);
+  if (report.error_text !== null || report.text_plan !== null) views.push(['text', 'Text', null]);
+  if (report.memory_profile !== null) views.push(['profile', 'Profile', null]);
   views.push(['capture', 'Capture', report.warnings.length > 0 ? String(report.warnings.length) : null]);
   if (several) views.push(['files', 'Files', String(model.items.length)]);
   if (model.captures.length > 1) views.push(['compare', 'Compare', null]);

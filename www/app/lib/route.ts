@@ -9,6 +9,7 @@ export const VIEWS = [
   'whatif',
   'plan',
   'run',
+  'text',
   'profile',
   'capture',
   'files',

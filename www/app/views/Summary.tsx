@@ -3,9 +3,11 @@
 import type { Report } from '../../generated/report';
 import { STATUS } from '../lib/palette';
 import { poolOf } from '../lib/pool';
-import { plural, size } from '../lib/units';
-import { Name, Prose, Tag } from '../ui/basic';
+import { plain } from '../lib/text';
+import { count, plural, size } from '../lib/units';
+import { Name, Prose, Size, Tag } from '../ui/basic';
 import { useModel } from '../ui/context';
+import { FailureFacts, mainFailure } from './ErrorText';
 import { FindingRow, reach } from './Findings';
 import { GaugeAxis, GaugeLines, gaugeOf, Ledger, Lens, PoolBar } from './Gauge';
 
@@ -42,7 +44,7 @@ export function SummaryView({ report }: { report: Report }) {
           </div>
           <div>
             {pool === null ? (
-              <p class="none">This file holds no memory plan of a program, so there is no need to draw.</p>
+              <WithoutPlan report={report} />
             ) : (
               <>
                 <p class="gauge-title">
@@ -80,4 +82,43 @@ export function SummaryView({ report }: { report: Report }) {
       </p>
     </section>
   );
+}
+
+/** What a file without a plan has instead. */
+function WithoutPlan({ report }: { report: Report }) {
+  const model = useModel();
+  const failure = mainFailure(report.error_text);
+  const profile = report.memory_profile;
+  if (failure !== null) {
+    return (
+      <>
+        <FailureFacts of={failure} />
+        <p class="onward">
+          <a href={model.link({ view: 'text' })}>All that the text says</a>
+        </p>
+      </>
+    );
+  }
+  if (profile !== null) {
+    return (
+      <>
+        <dl class="facts">
+          {profile.totals.map((t) => (
+            <>
+              <dt>
+                {plain(t.kind, 40)} {t.device !== null && plain(t.device, 40)}
+              </dt>
+              <dd>
+                <Size bytes={t.bytes} /> in {count(t.count)}
+              </dd>
+            </>
+          ))}
+        </dl>
+        <p class="onward">
+          <a href={model.link({ view: 'profile' })}>By Python stack</a>
+        </p>
+      </>
+    );
+  }
+  return <p class="none">This file holds no memory plan of a program, so there is no need to draw.</p>;
 }

@@ -294,7 +294,7 @@ const originColumns: readonly Column<Origin>[] = [
     head: 'Arrays',
     numeric: true,
     sort: (o) => o.arrays.length,
-    cell: (o) => (o.arrays.length === 0 ? <Unknown /> : count(o.arrays.length)),
+    cell: (o) => (o.arrays.every((x) => x.address === null) ? <Unknown /> : count(o.arrays.length)),
   },
   { id: 'origin', head: 'Whose', sort: (o) => o.origin, cell: (o) => <Name text={o.origin} most={90} /> },
 ];
@@ -305,8 +305,8 @@ function LiveNow({ capture, allocator: a, at }: { capture: Capture; allocator: A
   const rows = useMemo(() => {
     const by = new Map<string, LiveArray[]>();
     for (const array of live.value?.arrays ?? []) {
-      // One origin with its output numbers is one row.
-      const origin = array.origin.replace(/ output .*$/, '');
+      // The outputs of one execution are one row; it opens to each of them.
+      const origin = array.origin.replace(/^output .* of (?=\S+ execution \d+$)/s, 'outputs of ');
       const list = by.get(origin);
       if (list === undefined) by.set(origin, [array]);
       else list.push(array);
@@ -316,8 +316,9 @@ function LiveNow({ capture, allocator: a, at }: { capture: Capture; allocator: A
       arrays,
       bytes: arrays.reduce((n, x) => n + x.allocated_bytes, 0),
     }));
-    const before = live.value?.before_capture_bytes ?? 0;
-    if (before > 0) out.push({ origin: 'allocated before the capture started', bytes: before, arrays: [] });
+    // What no event of the capture names was there before it.
+    const rest = (live.value?.in_use_bytes ?? 0) - out.reduce((n, o) => n + o.bytes, 0);
+    if (rest > 0) out.push({ origin: 'allocated before the capture started', bytes: rest, arrays: [] });
     return out;
   }, [live.value]);
   return (
@@ -367,7 +368,7 @@ const arrayColumns: readonly Column<LiveArray>[] = [
 ];
 
 function Arrays({ of }: { of: readonly LiveArray[] }) {
-  if (of.length === 0)
+  if (of.every((x) => x.address === null))
     return (
       <p class="soft">
         A capture holds no event of what was allocated before it started: start it before the first step, or bring a

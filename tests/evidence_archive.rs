@@ -288,14 +288,19 @@ fn what_unpacks_to_absurd_sizes_is_refused() {
     let (found, notes) = files(&overlapping().as_slice(), "x.zip", &Limits { unpacked: 70 << 20, ..limits });
     assert_eq!((found.len(), notes.len()), (2, 28));
     assert!(notes[0].sentence.starts_with("With the files before it"), "{:?}", notes[0]);
-    // The same behind a trailer that lies.
-    let mut lying = bomb.clone();
-    let end = lying.len();
-    lying[end - 4..].copy_from_slice(&1_000_000u32.to_le_bytes());
+    // The same behind trailers that lie: one that cannot be, so that it is inflated up to the limit, and one that can.
     let limits = Limits { unpacked: 1 << 20, ratio: 2, ..streaming() };
-    let (found, notes) = files(&lying.as_slice(), "x.gz", &limits);
-    assert!(found.is_empty());
-    assert!(notes[0].sentence.contains("that is taken from so few bytes"), "{notes:?}");
+    for (lie, files_found, said) in
+        [(1000u32, 0, "It unpacks to more than"), (1_000_000, 1, "It holds more than")]
+    {
+        let mut lying = bomb.clone();
+        let end = lying.len();
+        lying[end - 4..].copy_from_slice(&lie.to_le_bytes());
+        let (found, notes) = files(&lying.as_slice(), "x.gz", &limits);
+        assert_eq!(found.len(), files_found, "{lie}");
+        assert!(found.iter().all(|f| f.2.len() == 1_000_000), "no more than it declares");
+        assert!(notes[0].sentence.starts_with(said), "{notes:?}");
+    }
     // Many files.
     let small: Vec<_> = (0..50).map(|i| (format!("{i}"), capture_like(40, i))).collect();
     let listed: Vec<_> = small.iter().map(|(n, b)| (n.as_str(), b.as_slice())).collect();

@@ -2,11 +2,11 @@
 
 use crate::bytes::{ReadError, Source};
 
-/// A length is believed where the file packs 2.5 to 40 times, as captures do: a cut file ends in random bytes, which
-/// seldom are such a length.
-const LEAST_TENTHS: u64 = 25;
-/// See [`LEAST_TENTHS`].
-const MOST_TENTHS: u64 = 400;
+/// A length is believed where the file packs 1 to 40 times, as captures do. A cut file ends in bytes that are no length:
+/// what they say is mostly too much, which its end corrects, and seldom too little, which reading up to it finds.
+const LEAST_RATIO: u64 = 1;
+/// See [`LEAST_RATIO`].
+const MOST_RATIO: u64 = 40;
 /// From this length on a file that packs 40 times is longer than 4 GiB, which the trailer cannot say.
 const SURE_BELOW: u64 = 100 << 20;
 
@@ -17,9 +17,8 @@ pub(super) fn declared_length(source: &dyn Source) -> Result<Option<u64>, ReadEr
     let mut trailer = [0; 4];
     let got = source.read_at(len.saturating_sub(4), &mut trailer)?;
     let declared = u64::from(u32::from_le_bytes(trailer));
-    let believable = got == 4
-        && len < SURE_BELOW
-        && (len * LEAST_TENTHS / 10..=len * MOST_TENTHS / 10).contains(&declared);
+    let believable =
+        got == 4 && len < SURE_BELOW && (len * LEAST_RATIO..=len * MOST_RATIO).contains(&declared);
     if !believable || has_second_member(source)? {
         return Ok(None);
     }

@@ -1,5 +1,5 @@
 //! The forms in which programs say that memory ran out, as they stand in terminals and logs.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use oomscope::evidence::error_text::{ErrorText, Failure, FailureKind, TextSize};
 use oomscope::units::Bytes;

@@ -1,5 +1,5 @@
 //! The text of a failure beside plans: which allocation it asked for, with the true sizes of real XLA compilations.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use oomscope::evidence::error_text::{Candidate, ErrorText, MatchedBy, TextMatch, match_failure};
 use oomscope::hlo::Hlo;

@@ -1,5 +1,5 @@
 //! Reports of evidence without a capture, and of both together.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use oomscope::analysis::evidence::{
     add_error_text, add_memory_profile, of_dump, of_error_text, of_memory_profile,

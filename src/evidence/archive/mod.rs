@@ -158,11 +158,12 @@ impl Walk<'_> {
     fn packed(&mut self, inflate: Inflate<'_>, path: &str, depth: u32) -> Walked {
         self.unpacked = self.unpacked.saturating_add(inflate.len());
         let refusal = if inflate.is_over() {
-            too_large("It unpacks", inflate.len(), inflate.most())
+            too_large("It unpacks to", inflate.most())
         } else if inflate.len() > inflate.most() {
-            too_large("It would unpack", inflate.len(), inflate.most())
+            too_large(&format!("It would unpack to {},", Bytes(inflate.len())), inflate.most())
         } else if self.unpacked > self.budget {
-            too_large("With the files before it, it would unpack", self.unpacked, self.budget)
+            let sum = Bytes(self.unpacked);
+            too_large(&format!("With the files before it, it would unpack to {sum},"), self.budget)
         } else {
             String::new()
         };
@@ -188,11 +189,9 @@ impl Walk<'_> {
     }
 }
 
-fn too_large(what: &str, len: u64, most: u64) -> String {
-    let (len, most) = (Bytes(len), Bytes(most));
-    format!(
-        "{what} to {len}, more than the {most} that is taken from so few bytes; unpack it first if that is right."
-    )
+fn too_large(what: &str, most: u64) -> String {
+    let most = Bytes(most);
+    format!("{what} more than the {most} that is taken from so few bytes; unpack it first if that is right.")
 }
 
 /// Whether a path is of macOS's own making.

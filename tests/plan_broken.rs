@@ -22,8 +22,8 @@ fn a_dangling_buffer_id_is_left_out_with_a_warning() {
     let (read, plan) = made::read(&hlo);
     assert_eq!(plan.schedule().unwrap().peak, Bytes(10));
     assert_eq!(read.warnings().len(), 2, "{:?}", read.warnings());
-    assert!(read.warnings()[0].contains("1 places"), "{:?}", read.warnings());
-    assert!(read.warnings()[1].contains("2 events"), "{:?}", read.warnings());
+    assert!(read.warnings()[0].starts_with("places"), "{:?}", read.warnings());
+    assert!(read.warnings()[1].starts_with("events"), "{:?}", read.warnings());
 }
 
 #[test]
@@ -32,11 +32,7 @@ fn the_first_of_two_instructions_with_one_id_counts() {
     let twin = instruction(1, "twin", "multiply", "jit(step)/jvp(f)/mul", &[]);
     hlo_module(&mut hlo).computations[0].instructions.push(twin);
     let (read, plan) = made::read(&hlo);
-    assert!(
-        read.warnings()[0].contains("1 instructions have an id that another has too"),
-        "{:?}",
-        read.warnings()
-    );
+    assert!(read.warnings()[0].starts_with("instructions whose id another has too"), "{:?}", read.warnings());
     let mut describer = Describer::new(&read);
     assert_eq!(plan.temp_buffers_at(0, &mut describer)[0].instruction, "op.1");
 }
@@ -86,7 +82,7 @@ fn a_buffer_of_an_unknown_instruction_is_described_by_its_size() {
     let mut hlo = heap(&[10], vec![alloc(1)]);
     assignment(&mut hlo).logical_buffers[0].defined_at.as_mut().unwrap().instruction_id = 77;
     let (read, plan) = made::read(&hlo);
-    assert!(read.warnings()[0].contains("1 logical buffers"), "{:?}", read.warnings());
+    assert!(read.warnings()[0].starts_with("logical buffers"), "{:?}", read.warnings());
     let it = &plan.temp_buffers_at(0, &mut Describer::new(&read))[0];
     assert_eq!((it.bytes, it.instruction.as_str(), it.op_name.as_deref()), (Bytes(10), "", None));
 }

@@ -5,6 +5,7 @@ mod support;
 use oomscope::hlo::Hlo;
 use oomscope::plan::Plan;
 use oomscope::proto::hlo::HloProto;
+use oomscope::terms::Backend;
 use oomscope::units::Bytes;
 use prost::Message;
 
@@ -93,5 +94,18 @@ fn twice_the_sizes_give_twice_the_bytes() {
             let doubled: Vec<Bytes> = a.curve(100).totals().into_iter().map(double).collect();
             assert_eq!(doubled, b.curve(100).totals(), "{name}");
         }
+    }
+}
+
+#[test]
+fn a_plan_tells_for_what_device_it_was_compiled() {
+    for (name, bytes) in plans() {
+        let hlo = Hlo::parse(bytes).unwrap();
+        let backend = if name.contains("plans/tpu") { Backend::Tpu } else { Backend::Gpu };
+        assert_eq!(hlo.guess_backend(), Some(backend), "{name}");
+    }
+    let Some(capture) = support::capture("cpu-jax0.10.2-gpt_plain") else { return };
+    for (module, bytes) in support::hlo_protos(&capture) {
+        assert_eq!(Hlo::parse(bytes).unwrap().guess_backend(), None, "{}", module.name);
     }
 }

@@ -142,6 +142,22 @@ fn the_bytes_beside_a_library_calls_result_are_workspace() {
 }
 
 #[test]
+fn what_a_loop_carries_takes_an_aliases_name_and_an_argument_has_none() {
+    let mut hlo = one(instruction(1, "arg", "parameter", "state.params['w']", &[]), &[], vec![]);
+    assert_eq!((only(&hlo).role, only(&hlo).role_evidence), (Role::Other, Evidence::Read));
+    let body = computation(2, vec![instruction(20, "carried", "parameter", "", &[])]);
+    hlo_module(&mut hlo).computations.push(body);
+    let root = instruction(3, "new", "add", "jit(step)/jvp(f)/while/body/add", &[]);
+    hlo_module(&mut hlo).computations[1].instructions.push(root);
+    let plan = assignment(&mut hlo);
+    plan.logical_buffers[0].defined_at.as_mut().unwrap().instruction_id = 20;
+    let location = Some(Location { instruction_id: 3, ..Default::default() });
+    plan.buffer_aliases.push(BufferAliasProto { source_buffer_id: 1, location });
+    let it = only(&hlo);
+    assert_eq!((it.role, it.role_evidence), (Role::Forward, Evidence::Inferred));
+}
+
+#[test]
 fn an_older_plan_names_instructions_instead_of_numbering_them() {
     let mut hlo = heap(&[64], vec![alloc(1)]);
     let location = assignment(&mut hlo).logical_buffers[0].defined_at.as_mut().unwrap();

@@ -89,8 +89,9 @@ impl Modules {
     pub(super) fn of_dump(bytes: Vec<u8>) -> Result<Modules, NotHlo> {
         let len = bytes.len() as u64;
         let hlo = Hlo::parse(bytes)?;
+        let backend = hlo.guess_backend();
         let name = hlo.name().to_owned();
-        let detail = Detail::new(&name, hlo, None);
+        let detail = Detail::new(&name, hlo, backend);
         let entry = Entry {
             name: ModuleRef {
                 name: name.clone(),
@@ -100,7 +101,7 @@ impl Modules {
             },
             summary: detail.plan.summary.clone(),
         };
-        Ok(Modules { backend: None, entries: vec![entry], detail: Some((0, Box::new(detail))) })
+        Ok(Modules { backend, entries: vec![entry], detail: Some((0, Box::new(detail))) })
     }
 
     /// The module of this name, or the largest of those with this base name.

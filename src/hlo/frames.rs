@@ -7,6 +7,9 @@ use crate::proto::hlo::StackFrameIndexProto;
 use crate::terms::SourceLine;
 use prost::Message;
 
+/// A file and a line, to be counted: the file as its number in the table, or by its name.
+pub(super) type Place<'a> = (i32, &'a str, i64);
+
 /// Python's own limit on its stack is 1,000 frames.
 const MAX_FRAMES: usize = 1000;
 
@@ -43,6 +46,19 @@ impl Hlo {
             line: u64::try_from(instruction.source_line).ok().filter(|&n| n > 0),
             function: None,
         })
+    }
+
+    /// The Python position of an instruction, to be compared with others of the module.
+    pub(super) fn place<'a>(&'a self, instruction: &Instruction<'a>) -> Option<Place<'a>> {
+        let table = self.frame_table();
+        let location = from_one(instruction.stack_frame_id)
+            .and_then(|at| table.stack_frames.get(at))
+            .and_then(|frame| table.file_locations.get(from_one(frame.file_location_id.into())?));
+        match location {
+            Some(it) => Some((it.file_name_id, "", it.line.into())),
+            None if instruction.source_file.is_empty() => None,
+            None => Some((0, instruction.source_file, instruction.source_line)),
+        }
     }
 
     /// A frame and the id of its parent.

@@ -1,8 +1,9 @@
 //! What the inside of a fusion says where the fusion itself has no metadata.
 
 use super::assignment::BufIx;
+use super::frames::Place;
 use super::instruction::{InstrIx, Instruction};
-use super::module::Hlo;
+use super::module::{Computation, Hlo};
 use super::{namestack, shape};
 use crate::terms::Role;
 use crate::units::Evidence;
@@ -19,11 +20,12 @@ pub struct Origin {
 
 /// Looks up metadata and parts of buffers, remembering what is costly to find again.
 ///
-/// Work is linear in the module: the inside of a fusion is walked once, however many buffers the fusion defines.
+/// Work is linear in the module: an inside is walked once, however many buffers and fusions have it.
 #[derive(Debug)]
 pub struct Origins<'a> {
     hlo: &'a Hlo,
-    insides: HashMap<InstrIx, Inside>,
+    /// By the computation that is called.
+    insides: HashMap<i64, Inside>,
     tuples: HashMap<InstrIx, Vec<&'a [u8]>>,
 }
 
@@ -76,14 +78,12 @@ impl<'a> Origins<'a> {
         };
         let it = self.hlo.instruction(at);
         match it.opcode {
-            // Their names are argument paths, or none.
-            "parameter" | "constant" if it.op_name.is_empty() || self.is_entry_parameter(at, &it) => {
-                return (Role::Other, Evidence::Read);
-            }
+            // Its name is an argument path.
+            "parameter" if self.is_entry_parameter(at) => return (Role::Other, Evidence::Read),
             "custom-call" if namestack::is_library_call(it.custom_call_target) && self.is_scratch(buffer) => {
                 return (Role::Workspace, Evidence::Read);
             }
-            "fusion" if self.is_scratch(buffer) && self.inside(at).library_call => {
+            "fusion" if self.is_scratch(buffer) && self.inside(&it).library_call => {
                 return (Role::Workspace, Evidence::Inferred);
             }
             _ => {}
@@ -109,7 +109,7 @@ impl<'a> Origins<'a> {
         if calls_inline(&it) {
             let index = self.hlo.buffer(buffer).map(|b| self.hlo.shape_index(b)).unwrap_or_default();
             let hlo = self.hlo;
-            let inside = self.inside(at);
+            let inside = self.inside(&it);
             let part = index.first().and_then(|&i| usize::try_from(i).ok()).unwrap_or(0);
             let root = inside.roots.get(part).copied().filter(|&r| !hlo.instruction(r).op_name.is_empty());
             if let Some(found) = root.or(inside.named) {
@@ -131,7 +131,7 @@ impl<'a> Origins<'a> {
         if self.hlo.source(&it).is_some() {
             return Some(Origin { instruction: at, evidence: Evidence::Read });
         }
-        let inside = if calls_inline(&it) { self.inside(at).placed } else { None };
+        let inside = if calls_inline(&it) { self.inside(&it).placed } else { None };
         let found = inside.or_else(|| {
             let named = self.name_stack(buffer)?.instruction;
             self.hlo.source(&self.hlo.instruction(named)).map(|_| named)
@@ -139,8 +139,8 @@ impl<'a> Origins<'a> {
         found.map(|instruction| Origin { instruction, evidence: Evidence::Inferred })
     }
 
-    fn is_entry_parameter(&self, at: InstrIx, it: &Instruction<'_>) -> bool {
-        it.opcode == "parameter" && self.hlo.computation_of(at) == self.hlo.entry()
+    fn is_entry_parameter(&self, at: InstrIx) -> bool {
+        self.hlo.entry().is_some_and(|entry| self.hlo.is_in(at, entry))
     }
 
     /// Whether a buffer is a flat array of bytes inside a tuple.
@@ -153,9 +153,13 @@ impl<'a> Origins<'a> {
         matches!(shape::element_of(shape), 2 | 6) && shape::rank_of(shape) == 1
     }
 
-    fn inside(&mut self, at: InstrIx) -> &Inside {
+    fn inside(&mut self, caller: &Instruction<'_>) -> &Inside {
         let hlo = self.hlo;
-        self.insides.entry(at).or_insert_with(|| look_inside(hlo, at))
+        // 0 is the id of no computation.
+        let called = caller.called_computation_ids().next().unwrap_or(0);
+        self.insides
+            .entry(called)
+            .or_insert_with(|| hlo.computation(called).map(|c| look_inside(hlo, c)).unwrap_or_default())
     }
 }
 
@@ -164,12 +168,8 @@ fn calls_inline(it: &Instruction<'_>) -> bool {
     matches!(it.opcode, "fusion" | "call" | "async-start")
 }
 
-fn look_inside(hlo: &Hlo, at: InstrIx) -> Inside {
+fn look_inside(hlo: &Hlo, called: &Computation) -> Inside {
     let mut out = Inside::default();
-    let Some(called) = hlo.instruction(at).called_computation_ids().next().and_then(|id| hlo.computation(id))
-    else {
-        return out;
-    };
     if let Some(root) = hlo.root_of(called) {
         let it = hlo.instruction(root);
         out.roots = if it.opcode == "tuple" {
@@ -179,15 +179,15 @@ fn look_inside(hlo: &Hlo, at: InstrIx) -> Inside {
         };
     }
     let mut names: HashMap<&str, (u32, InstrIx)> = HashMap::new();
-    let mut places: HashMap<(i64, &str, i64), (u32, InstrIx)> = HashMap::new();
+    let mut places: HashMap<Place<'_>, (u32, InstrIx)> = HashMap::new();
     for inner in hlo.instructions_of(called) {
         let it = hlo.instruction(inner);
         out.library_call |= it.opcode == "custom-call" && namestack::is_library_call(it.custom_call_target);
         if !it.op_name.is_empty() && it.opcode != "parameter" {
             names.entry(it.op_name).or_insert((0, inner)).0 += 1;
         }
-        if it.stack_frame_id != 0 || !it.source_file.is_empty() {
-            places.entry((it.stack_frame_id, it.source_file, it.source_line)).or_insert((0, inner)).0 += 1;
+        if let Some(place) = hlo.place(&it) {
+            places.entry(place).or_insert((0, inner)).0 += 1;
         }
     }
     // The earlier of two equally common ones, so that the answer does not depend on the order of a hash map.

@@ -7,6 +7,7 @@
 //! Field numbers and their traps are in `proto/hlo.proto`.
 
 mod assignment;
+mod backend;
 mod fields;
 mod flow;
 mod frames;
@@ -28,4 +29,4 @@ pub use module::{Computation, Hlo};
 pub use namestack::{is_library_call, role_of};
 pub use parse::NotHlo;
 pub(crate) use shape::decode as decode_shape;
-pub use shape::{Shape, element_bits, element_name, leaves, logical_bytes, print, subshape};
+pub use shape::{Shape, element_bits, element_name, leaves, logical_bytes, print as print_shape, subshape};

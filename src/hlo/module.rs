@@ -15,6 +15,8 @@ pub struct Hlo {
     pub(super) id: i64,
     pub(super) entry_computation_id: i64,
     pub(super) entry_computation_name: Span,
+    /// Position in `computations`.
+    pub(super) entry: OnceLock<usize>,
     pub(super) computations: Vec<Computation>,
     /// Positions in `computations`, by id.
     pub(super) computations_by_id: Vec<u32>,
@@ -177,14 +179,19 @@ impl Hlo {
     /// The computation that the program starts in: by id, else by name, else the last, where XLA writes it.
     #[must_use]
     pub fn entry(&self) -> Option<&Computation> {
-        let name = text(self.entry_computation_name.of(&self.bytes));
-        (self.entry_computation_id != 0)
-            .then(|| self.computation(self.entry_computation_id))
-            .flatten()
-            .or_else(|| {
-                self.computations.iter().find(|c| !name.is_empty() && self.computation_name(c) == name)
-            })
-            .or_else(|| self.computations.last())
+        self.computations.get(*self.entry.get_or_init(|| {
+            let name = text(self.entry_computation_name.of(&self.bytes));
+            let position = |is: &dyn Fn(&Computation) -> bool| self.computations.iter().position(is);
+            position(&|c| c.id == self.entry_computation_id && c.id != 0)
+                .or_else(|| position(&|c| !name.is_empty() && self.computation_name(c) == name))
+                .unwrap_or(self.computations.len().saturating_sub(1))
+        }))
+    }
+
+    /// Whether an instruction is in a computation.
+    #[must_use]
+    pub fn is_in(&self, at: InstrIx, computation: &Computation) -> bool {
+        (computation.first..computation.first + computation.count).contains(&at.0)
     }
 
     /// The root of a computation: by id, else its last instruction.
@@ -192,7 +199,7 @@ impl Hlo {
     pub fn root_of(&self, computation: &Computation) -> Option<InstrIx> {
         let inside = computation.first..computation.first + computation.count;
         self.by_id(computation.root_id)
-            .filter(|at| inside.contains(&at.0))
+            .filter(|&at| self.is_in(at, computation))
             .or_else(|| inside.last().map(InstrIx))
     }
 

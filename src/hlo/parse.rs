@@ -74,6 +74,7 @@ impl Hlo {
             id: 0,
             entry_computation_id: 0,
             entry_computation_name: Span::default(),
+            entry: std::sync::OnceLock::new(),
             computations: Vec::new(),
             computations_by_id: Vec::new(),
             instructions: Vec::new(),
@@ -211,7 +212,7 @@ impl Hlo {
         let doubles = ids.clone().zip(ids.skip(1)).filter(|(a, b)| a == b && *a != 0).count();
         if doubles > 0 {
             self.warnings
-                .push(format!("{doubles} instructions have an id that another has too; the first counts"));
+                .push(format!("instructions whose id another has too (the first counts): {doubles}"));
         }
         self.computations_by_id = (0..self.computations.len() as u32).collect();
         self.computations_by_id.sort_by_key(|&i| self.computations.get(i as usize).map_or(0, |c| c.id));
@@ -276,19 +277,16 @@ impl Lost {
     fn report(&self, warnings: &mut Vec<String>) {
         let mut say = |n: u64, what: &str| {
             if n > 0 {
-                warnings.push(format!("{n} {what}"));
+                warnings.push(format!("{what}: {n}"));
             }
         };
-        say(self.definitions, "logical buffers are defined by instructions that the module doesn't have");
-        say(
-            self.assigned,
-            "places in allocations are of logical buffers that the plan doesn't have; they are left out",
-        );
+        say(self.definitions, "logical buffers defined by instructions that the module doesn't have");
+        say(self.assigned, "places in allocations left out, of logical buffers that the plan doesn't have");
         say(
             self.events,
-            "events of the heap's schedule are of logical buffers that the plan doesn't have; they are left out",
+            "events of the heap's schedule left out, of logical buffers that the plan doesn't have",
         );
-        say(self.allocations, "allocations can't be read and are left out");
+        say(self.allocations, "allocations left out that can't be read");
     }
 }
 

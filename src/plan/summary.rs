@@ -6,6 +6,7 @@ use super::spaces::{self, SpaceTotals};
 use crate::hlo::Hlo;
 use crate::terms::{Backend, BufferKind, MemoryAnalysis};
 use crate::units::Bytes;
+use std::collections::HashSet;
 
 /// Totals of a module's plan, and what the runtime asks for at launch.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,12 +54,13 @@ impl Summary {
         for space in &mut spaces {
             space.heap_peak = schedules.iter().find(|s| s.color == space.color).map(|s| s.peak);
         }
-        let donors = &hlo.buffer_donors().entries;
-        let is_donor = |parameter: &(i64, Vec<i64>)| {
-            donors
-                .iter()
-                .any(|d| (d.parameter_number, &d.parameter_shape_index) == (parameter.0, &parameter.1))
-        };
+        let donors: HashSet<(i64, &[i64])> = hlo
+            .buffer_donors()
+            .entries
+            .iter()
+            .map(|d| (d.parameter_number, d.parameter_shape_index.as_slice()))
+            .collect();
+        let is_donor = |(number, index): &(i64, Vec<i64>)| donors.contains(&(*number, index.as_slice()));
         let donor_bytes = hlo
             .allocations()
             .iter()
@@ -82,7 +84,7 @@ impl Summary {
                 .filter(|a| a.kind() == Some(BufferKind::Donated))
                 .map(|a| (a.index, a.size))
                 .collect(),
-            donors: donors.len() as u64,
+            donors: hlo.buffer_donors().entries.len() as u64,
             donor_bytes,
             warnings: hlo.warnings().to_vec(),
         }

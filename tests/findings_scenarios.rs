@@ -46,7 +46,27 @@ fn show(report: &Report) -> String {
     let findings: Vec<String> = report
         .findings
         .iter()
-        .map(|f| format!("  {:?} {} [{:?}] {} | {}", f.severity, f.id, f.evidence, f.title, f.sentence))
+        .map(|f| {
+            let fixes: Vec<String> = f
+                .fixes
+                .iter()
+                .map(|x| {
+                    let need = x.need_after_least_bytes.zip(x.need_after_most_bytes);
+                    let need =
+                        need.map_or_else(String::new, |(a, b)| format!(" {a} to {b} {:?}", x.fits_after));
+                    format!("\n      → {}:{need} {} {:?}", x.id, x.text, x.code)
+                })
+                .collect();
+            format!(
+                "  {:?} {} [{:?}] {} | {}{}",
+                f.severity,
+                f.id,
+                f.evidence,
+                f.title,
+                f.sentence,
+                fixes.concat()
+            )
+        })
         .collect();
     format!("{:?}: {}\n{}", report.verdict.status, report.verdict.sentence, findings.join("\n"))
 }

@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
-use super::words::{base, count, name};
+use super::words::{base, count, name, shape};
 use crate::report::{BufferKind, Finding, MissingAllocation, Retry, RetryOutcome, Severity};
 use crate::units::{Bytes, Evidence};
 
@@ -32,13 +32,20 @@ fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
         draft = draft.time("wait_ps", r.duration_ps, r.evidence).at("retry", at, "the wait");
     }
     if let Some(m) = retry.and_then(|(_, r)| r.missing.as_ref()) {
-        sentence += &format!(
-            ": {} of its {} planned allocations were made, the next one, {} of {}, was refused",
-            m.obtained,
-            m.planned,
-            asked(m),
-            m.bytes
-        );
+        sentence += &match m.obtained {
+            0 => format!(
+                ": the first of its {}, {} of {}, was refused",
+                count(m.planned, "allocation"),
+                asked(m),
+                m.bytes
+            ),
+            n => format!(
+                ": {n} of its {} planned allocations were made; the next, {} of {}, was refused",
+                m.planned,
+                asked(m),
+                m.bytes
+            ),
+        };
         draft = draft
             .bytes("request_bytes", m.bytes, Evidence::Inferred)
             .number("obtained", m.obtained as f64, Evidence::Read)
@@ -83,7 +90,7 @@ fn launch(case: &Case) -> Option<String> {
 pub(super) fn asked(m: &MissingAllocation) -> String {
     match (m.kind, m.what.is_empty()) {
         (BufferKind::Temp, _) => "its temp block".to_owned(),
-        (_, false) => format!("its {}", name(&m.what)),
+        (_, false) => format!("its {}", shape(&m.what)),
         (_, true) => "an output".to_owned(),
     }
 }
@@ -98,8 +105,10 @@ fn room(r: &Retry) -> String {
     }
 }
 
+/// Whether the largest piece is as good as all that is free.
 fn near(free: Bytes, largest: Bytes, r: &Retry) -> bool {
-    free.saturating_sub(largest) <= r.largest_free_error_bytes.unwrap_or_default()
+    let apart = free.saturating_sub(largest);
+    apart <= r.largest_free_error_bytes.unwrap_or_default() || apart.0 <= free.0 / 20
 }
 
 /// Bytes obtained by the failed launch that the last event of the capture still counts: XLA keeps them on the way out.

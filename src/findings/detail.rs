@@ -1,6 +1,6 @@
 //! What the rules want to know of the module analysed beyond what the report shows.
 
-use crate::hlo::{Hlo, Origins, Shape, element_name, role_of};
+use crate::hlo::{Hlo, Origins, Shape, decode_shape, element_name, leaves, role_of};
 use crate::plan::{Describer, Donation, LaunchAllocation, Parameter, Plan};
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::Bytes;
@@ -13,8 +13,8 @@ pub struct Detail {
     /// For each output of `donation`, what part of the step makes it: a gradient is made by the backward pass, a new state by
     /// the update.
     pub output_roles: Vec<Role>,
-    /// How often each while loop runs, where XLA knows.
-    pub trip_counts: Vec<u64>,
+    /// What loops of more than two rounds carry that leads with their trip count: the values of all rounds, stacked.
+    pub stacks: Vec<Shape>,
     /// Over how many devices the module is partitioned.
     pub partitions: Option<u32>,
     /// Whether it has a backward pass.
@@ -48,7 +48,7 @@ impl Detail {
         Detail {
             output_roles: output_roles(hlo, &plan.donation),
             donation: plan.donation.clone(),
-            trip_counts: plan.loops.iter().filter_map(|l| Some(l.trip_count?.n)).collect(),
+            stacks: stacks(hlo, plan),
             partitions: plan.summary.partitions,
             has_backward: has(hlo, Role::Backward),
             has_recomputed: has(hlo, Role::Recomputed),
@@ -74,6 +74,29 @@ impl Detail {
         }
         all
     }
+}
+
+/// Loops of one or two rounds say nothing: too many dimensions are as small.
+const FEWEST_ROUNDS: u64 = 3;
+
+fn stacks(hlo: &Hlo, plan: &Plan) -> Vec<Shape> {
+    let mut all: Vec<Shape> = Vec::new();
+    for l in &plan.loops {
+        let Some(rounds) = l.trip_count.map(|t| t.n).filter(|&n| n >= FEWEST_ROUNDS) else { continue };
+        for (_, shape) in leaves(hlo.instruction(l.instruction).shape) {
+            let shape = Shape::from(&decode_shape(shape));
+            let leads = shape.dims.first().is_some_and(|&d| u64::try_from(d) == Ok(rounds));
+            if leads && shape.dims.len() >= 2 && !all.iter().any(|s| is_like(s, &shape)) {
+                all.push(shape);
+            }
+        }
+    }
+    all
+}
+
+/// Whether two shapes have the same elements and dimensions, whatever their layouts.
+pub(super) fn is_like(a: &Shape, b: &Shape) -> bool {
+    a.element == b.element && a.dims == b.dims
 }
 
 fn has(hlo: &Hlo, role: Role) -> bool {

@@ -32,7 +32,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         space.launch_need_bytes,
         case.free_at_start()?,
     );
-    let held: Vec<String> = groups.iter().take(3).map(Group::in_words).collect();
+    let held = groups.iter().take(3).filter(|g| g.bytes.0 >= in_use.0 / 100).map(Group::in_words);
+    let held: Vec<String> = held.collect();
     if !held.is_empty() {
         sentence += &format!(" Held by: {}.", list(&held));
     }
@@ -54,7 +55,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
             sentence += &hint;
         }
     }
-    let fixes: Vec<Option<Fix>> = groups.iter().take(3).map(|g| fix(case, g)).collect();
+    let large = groups.iter().take(3).filter(|g| g.bytes.0 >= in_use.0 / 100);
+    let fixes: Vec<Option<Fix>> = large.map(|g| fix(case, g)).collect();
     let draft = draft.sentence(sentence).fixes(fixes::best_first(fixes)).fix(fixes::larger_pool(case));
     Some(draft.done())
 }
@@ -138,7 +140,7 @@ fn multiple_of_outputs(case: &Case, before: Bytes) -> Option<String> {
     let rest = before.saturating_sub(space.parameters_bytes);
     let times = rest.share_of(space.outputs_bytes)?;
     let whole = times.round();
-    let near = (times - whole).abs() < 0.02 && whole >= 2.0 && space.outputs_bytes.0 >= 1 << 20;
+    let near = (times - whole).abs() < 0.05 && whole >= 2.0 && space.outputs_bytes.0 >= 1 << 20;
     near.then(|| {
         format!(
             " A hint, no more: the old bytes less the arguments are {whole:.0}× the outputs of one execution ({}), as if \

@@ -17,6 +17,9 @@ struct Missed {
     outputs: u64,
 }
 
+/// Smaller states are nobody's concern.
+const WORTH_AT_ALL: u64 = 1 << 20;
+
 /// What the run says of the old arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Run {
@@ -40,7 +43,11 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let missed = missed(detail);
     let share = missed.bytes.share_of(space.need_bytes)?;
     let run = run_says(case, missed.bytes);
-    if missed.bytes.0 < 1 << 10 || share < WORTH || run == Run::UsedAgain || op_by_op::runs_op_by_op(case) {
+    if missed.bytes.0 < WORTH_AT_ALL
+        || share < WORTH
+        || run == Run::UsedAgain
+        || op_by_op::runs_op_by_op(case)
+    {
         return None;
     }
     // A function without a gradient may well be called with the same arguments again: without a run that shows otherwise

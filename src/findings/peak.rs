@@ -19,7 +19,7 @@ pub(super) struct Picked<'a> {
 }
 
 /// Below this part of the peak a rule keeps quiet.
-const WORTH: f64 = 0.05;
+const WORTH: f64 = 0.10;
 
 /// The temp buffers at the peak that `wanted` picks, where they are a good part of it.
 pub(super) fn pick<'a>(case: &Case<'a>, wanted: impl Fn(&Buffer, &Shape) -> bool) -> Option<Picked<'a>> {

@@ -2,8 +2,8 @@
 
 use super::case::Case;
 use super::draft::Draft;
-use super::fixes;
 use super::words::{name, percent};
+use super::{fixes, grows_per_execution, op_by_op};
 use crate::report::{Finding, Severity};
 use crate::units::Evidence;
 
@@ -16,20 +16,21 @@ const STARVING: f64 = 0.95;
 pub(super) fn find(case: &Case) -> Option<Finding> {
     let (module, capacity, card) = (case.module?, case.capacity()?, case.card?);
     let wanted = fixes::wanted(case)?;
-    if !case.in_trouble() || wanted <= capacity || wanted > card {
+    let over = wanted.saturating_sub(capacity);
+    // Where ever more is kept alive, a larger pool only delays the end.
+    let delays = || grows_per_execution::growth(case).is_some() || op_by_op::runs_op_by_op(case);
+    if !case.in_trouble() || over.0 == 0 || wanted > card || delays() {
         return None;
     }
     let (has, needs) = (capacity.share_of(card)?, wanted.share_of(card)?);
+    // Rounding of the arguments' chunks is nothing else that was alive.
+    let alone = wanted.saturating_sub(case.need()?).0 <= wanted.0 / 100;
     let mut sentence = format!(
-        "{} with what else was alive needs {wanted}: more than the pool's {capacity} ({} of the card), and {} of the card's \
-         {card}.",
+        "{}{} needs {wanted}, {over} more than the pool ({capacity}, {} of the card) and less than the card ({card}).",
         name(&module.name),
+        if alone { "" } else { " with what else was alive" },
         percent(has),
-        percent(needs),
     );
-    if case.in_use_at_start().is_none() || wanted == case.need()? {
-        sentence = sentence.replacen(" with what else was alive", "", 1);
-    }
     if has < DEFAULT_SHARE - 0.02 {
         sentence += " That is less than JAX's usual 75 %, which suggests that a fraction is set; a capture holds no \
                      environment variables.";

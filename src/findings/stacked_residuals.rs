@@ -1,11 +1,11 @@
 //! `stacked-residuals`: a scan keeps values of every iteration for its backward pass.
 
 use super::case::Case;
+use super::detail::is_like;
 use super::draft::Draft;
 use super::words::{list, name, percent};
 use super::{fixes, peak};
-use crate::hlo::Shape;
-use crate::report::{Buffer, BufferKind, Finding, Role};
+use crate::report::{Buffer, Finding, Role};
 use crate::units::Evidence;
 
 /// What goes from one iteration to the next is stored in any case; more than this part of the peak is more than that.
@@ -16,27 +16,20 @@ fn is_inside(b: &Buffer) -> bool {
     b.op_name.as_ref().is_some_and(|n| n.contains("while/body") && !n.contains("dynamic_update"))
 }
 
-/// Buffers at the peak whose leading dimension is the trip count of a loop of the module, made by the forward pass, and which
-/// live through a good part of the schedule. The plan has a loop's body once, so what a loop costs shows in no other way.
+/// Buffers at the peak with the shape of something that a loop of the module carries and that leads with its trip count, not of
+/// the backward pass, no parameter's, and alive through a good part of the schedule. The plan has a loop's body once, so what a
+/// loop costs shows in no other way.
 pub(super) fn find(case: &Case) -> Option<Finding> {
     let (detail, module) = (case.detail?, case.module?);
     let events = case.plan()?.peak.as_ref()?.events;
-    // Loops of one or two rounds say nothing: too many dimensions are as small.
-    let trips: Vec<i64> =
-        detail.trip_counts.iter().filter(|&&n| n > 2).filter_map(|&n| i64::try_from(n).ok()).collect();
-    let is_parameter = |dims: &Shape| detail.parameters().any(|p| p.shape.dims == dims.dims);
-    let picked = peak::pick(case, |b, dims| {
-        let stacked = dims.dims.len() >= 2 && dims.dims.first().is_some_and(|d| trips.contains(d));
+    let picked = peak::pick(case, |b, shape| {
+        let stacked = detail.stacks.iter().any(|s| is_like(s, shape));
         let long = match (b.first_event, b.last_event) {
             (Some(first), Some(last)) => last.saturating_sub(first) >= events / 10,
             _ => true,
         };
-        stacked
-            && long
-            && !is_inside(b)
-            && b.kind == BufferKind::Temp
-            && b.role != Role::Backward
-            && !is_parameter(dims)
+        let of_parameter = || detail.parameters().any(|p| p.shape.dims == shape.dims);
+        stacked && long && b.role != Role::Backward && !is_inside(b) && !of_parameter()
     })?;
     if detail.has_recomputed && picked.share < WORTH_ALTHOUGH_CHECKPOINTED {
         return None;

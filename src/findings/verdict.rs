@@ -38,18 +38,39 @@ fn failed(case: &Case) -> Said {
         None => "An allocation outside of any execution ran out of memory".to_owned(),
     };
     let mut sentence = whose;
-    if let Some(m) = failure.request() {
-        sentence += &format!(": it asked for {} ({})", m.bytes, asked(m));
-        evidence = Evidence::Inferred;
-        if let Some(free) = failure.retry.and_then(|(_, r)| r.free_bytes) {
-            sentence += &format!(" and found {free} free");
+    let free = failure.retry.and_then(|(_, r)| r.free_bytes);
+    let short = shortage(case, failure);
+    match (failure.request(), free) {
+        (Some(m), Some(free)) => {
+            let unit = Unit::of(m.bytes);
+            sentence += &format!(": it asked for {} ({})", unit.with_name(m.bytes), asked(m));
+            sentence += &format!(
+                " and found {} free",
+                if free.0 == 0 { "none".into() } else { unit.with_name(free) }
+            );
+            let own = m.bytes.saturating_sub(free);
+            sentence += &match short {
+                Some(short) if short.0 / 8 * 7 > own.0 => {
+                    format!("; its launch as a whole was short by {short}")
+                }
+                Some(short) => format!(", short by {}", unit.with_name(short)),
+                None => String::new(),
+            };
+            evidence = Evidence::Inferred;
         }
-    } else if let Some(free) = failure.retry.and_then(|(_, r)| r.free_bytes) {
-        sentence += &format!(" with {free} free");
-    }
-    if let Some(short) = shortage(case, failure) {
-        sentence += &format!(", short by {short}");
-        evidence = evidence.with(Evidence::Read);
+        (Some(m), None) => {
+            sentence += &format!(": it asked for {} ({})", m.bytes, asked(m));
+            evidence = Evidence::Inferred;
+        }
+        (None, _) => {
+            if let Some(free) = free {
+                sentence += &format!(" with {free} free");
+            }
+            if let Some(short) = short {
+                sentence += &format!(", short by {short}");
+                evidence = evidence.with(Evidence::Read);
+            }
+        }
     }
     sentence += ".";
     if let Some(why) = why(case) {
@@ -79,14 +100,12 @@ fn why(case: &Case) -> Option<String> {
     }
     let (space, capacity) = (case.space?, case.capacity()?);
     let unit = Unit::of(space.need_bytes.max(capacity));
-    let (need, pool) = (unit.number(space.need_bytes), unit.with_name(capacity));
+    let (need, pool) = (unit.with_name(space.need_bytes), unit.with_name(capacity));
     if case.over().is_some() {
-        return Some(format!(
-            "Its plan alone needs {need} of the pool's {pool}: it would not fit an empty one either."
-        ));
+        return Some(format!("Its plan alone needs {need}, more than the whole pool of {pool}."));
     }
     case.own_failure()?;
-    let empty = format!("Its plan ({need} of the pool's {pool}) would fit an empty pool");
+    let empty = format!("Its plan ({need}) would fit an empty pool ({pool})");
     if fragmented::chunk(case).is_some() {
         let largest = case.failure?.retry?.1.largest_free_bytes?;
         return Some(format!(
@@ -172,16 +191,16 @@ fn fits(case: &Case, findings: &[Finding]) -> Said {
         return None;
     }
     let (n, _) = healthy::ran(case)?;
-    let mut sentence = format!("It ran: {} and no sign of a shortage", count(n, "execution"));
+    let unsure = case.report.executions.iter().all(|e| e.outcome == Outcome::Unknown);
+    let ran = if unsure { "Nothing failed" } else { "It ran" };
+    let mut sentence = format!("{ran}: {} and no sign of a shortage", count(n, "execution"));
     let mut evidence = Evidence::Measured;
     if let (Some(m), Some(need)) = (case.module, case.need()) {
         sentence += &format!("; {} needs {need} by its plan", name(&m.name));
         evidence = Evidence::Read;
     }
     sentence += &format!(". How much room was left the capture does not say.{but}");
-    let unsure = case.report.executions.iter().all(|e| e.outcome == Outcome::Unknown);
-    let status = if unsure { VerdictStatus::CannotTell } else { VerdictStatus::Fits };
-    Some((status, sentence, evidence))
+    Some((VerdictStatus::Fits, sentence, evidence))
 }
 
 fn cannot_tell(case: &Case) -> (VerdictStatus, String, Evidence) {

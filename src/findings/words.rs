@@ -46,7 +46,13 @@ impl Unit {
 /// A share as people say it: `84 %`, `0.4 %`.
 pub(super) fn percent(share: f64) -> String {
     let n = share * 100.0;
-    if n.abs() >= 10.0 || n == 0.0 { format!("{n:.0} %") } else { format!("{n:.1} %") }
+    match n {
+        // Nearly all is not all, nor nearly nothing nothing.
+        _ if (99.5..100.0).contains(&n) => format!("{:.1} %", n.min(99.9)),
+        _ if n.abs() >= 10.0 || n == 0.0 => format!("{n:.0} %"),
+        _ if n > 0.0 && n < 0.05 => "< 0.1 %".to_owned(),
+        _ => format!("{n:.1} %"),
+    }
 }
 
 /// `1 execution`, `3 executions`.
@@ -130,5 +136,8 @@ mod tests {
         assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
         assert_eq!(percent(0.8389), "84 %");
         assert_eq!(percent(0.034), "3.4 %");
+        assert_eq!(percent(0.9993), "99.9 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(percent(0.0001), "< 0.1 %");
     }
 }

@@ -1,10 +1,9 @@
 //! `xla-budget`: XLA planned for the card, and the pool has less.
 
-use super::budget;
 use super::case::Case;
 use super::draft::Draft;
-use super::fixes;
 use super::words::name;
+use super::{budget, fixes, grows_per_execution};
 use crate::report::{Finding, Severity};
 use crate::terms::Fits;
 use crate::units::{Bytes, Evidence};
@@ -19,7 +18,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let budget = budget::budget(case)?;
     let live = case.in_use_at_start().unwrap_or(space.parameters_bytes).max(space.parameters_bytes);
     let free = capacity.saturating_sub(live).saturating_sub(space.outputs_bytes);
-    if !case.in_trouble() || space.temp_bytes <= free || space.temp_bytes > budget.temp {
+    let delays = || grows_per_execution::growth(case).is_some();
+    if !case.in_trouble() || delays() || space.temp_bytes <= free || space.temp_bytes > budget.temp {
         return None;
     }
     let factor = budget.factor_for(free)?;

@@ -26,7 +26,7 @@ pub enum Owner {
 }
 
 /// Arrays that belong together.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
     /// In words: `outputs of jit_step execution 3`.
     pub origin: String,

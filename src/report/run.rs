@@ -8,7 +8,7 @@ use crate::join::{Group, HostTime, Joined, Moment, Owner};
 use crate::run::{self, About, Run};
 use crate::terms::{AllocatorKind, Backend, BufferKind, LiveKind};
 use crate::units::{Bytes, Picos};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Points of a timeline in the report.
 const TIMELINE_POINTS: usize = 2000;
@@ -231,7 +231,8 @@ pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
         sum.bytes = sum.bytes.saturating_add(array.allocated);
         sum.outputs.extend(joined.output_numbers(array.owner));
     }
-    let mut found: HashMap<Group, Sum> = HashMap::new();
+    // Ordered, so that groups of the same bytes and words stand in the same order each time.
+    let mut found: BTreeMap<Group, Sum> = BTreeMap::new();
     for (owner, mut of_owner) in by_owner {
         let sum = found.entry(joined.group(run, owner)).or_default();
         sum.count += of_owner.count;

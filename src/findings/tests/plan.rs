@@ -24,7 +24,8 @@ fn stacked_residuals_lead_with_the_trip_count_and_lie_outside_the_body() {
             ("f32[4,2048]{1,0}", 50, 1, Role::Forward),
         ],
     );
-    let mut detail = Detail { trip_counts: vec![32, 32], ..Detail::default() };
+    let stack = crate::findings::detail::parse_shape("f32[32,1,32,2048,2048]{4,3,2,1,0}").unwrap();
+    let mut detail = Detail { stacks: vec![stack], ..Detail::default() };
     let it = &findings(&report, &detail)["stacked-residuals"];
     assert_eq!((it.severity, it.numbers["stacked_bytes"].value), (Severity::Note, (300 * MIB) as f64));
     assert_eq!(it.evidence, Evidence::Inferred);
@@ -42,8 +43,8 @@ fn stacked_residuals_lead_with_the_trip_count_and_lie_outside_the_body() {
     let buffers = &mut report.plan.as_mut().unwrap().peak.as_mut().unwrap().buffers;
     buffers[0].last_event = Some(20);
     assert!(!findings(&report, &detail).contains_key("stacked-residuals"));
-    // A loop of another length.
-    detail.trip_counts = vec![31];
+    // No loop carries it.
+    detail.stacks[0].dims[0] = 31;
     assert!(!findings(&report, &detail).contains_key("stacked-residuals"));
 }
 
@@ -197,6 +198,7 @@ fn operations(names: &[&str], count: u64) -> Report {
         e.module = None;
         e.program_id = Some((100 + i).to_string());
     }
+    report.module = Some(report.modules[1].name.clone());
     report
 }
 
@@ -217,7 +219,10 @@ fn many_operations_are_summed_and_not_listed() {
     // Half the pool is a warning.
     report.live_at_last_start[0].bytes = Bytes(1500 * MIB);
     assert_eq!(findings(&report, &Detail::default())["op-by-op"].severity, Severity::Warning);
-    // A few operations around a step are none.
+    // Weights made op by op, and then a step.
+    report.module = Some("jit_train_step(17)".into());
+    assert!(!findings(&report, &Detail::default()).contains_key("op-by-op"));
+    // A few operations are an example.
     let few = operations(&["jit_multiply", "jit_add", "jit_exp"], 30);
     assert!(!findings(&few, &Detail::default()).contains_key("op-by-op"));
 }

@@ -1,7 +1,7 @@
 //! oomscope says why a JAX program ran out of accelerator memory, from its profiler capture.
 //!
 //! The layers, each using only those above it: [`bytes`] → [`capture`] and [`hlo`] → [`plan`] and [`run`] → [`join`]
-//! → [`findings`] → [`report`] → the faces (`cli`, `wasm`). ARCHITECTURE.md holds the map and the invariants.
+//! → [`facts`] → [`findings`] → [`report`] → the faces (`cli`, `wasm`). ARCHITECTURE.md holds the map and the invariants.
 //!
 //! The core does no I/O of its own and knows no clock and no browser.
 
@@ -19,11 +19,17 @@ pub mod estimate;
 #[forbid(unsafe_code)]
 pub mod evidence;
 #[forbid(unsafe_code)]
+pub mod facts;
+#[forbid(unsafe_code)]
 pub mod findings;
 #[forbid(unsafe_code)]
 pub mod hlo;
 #[forbid(unsafe_code)]
 pub mod join;
+#[forbid(unsafe_code)]
+pub mod model;
+#[forbid(unsafe_code)]
+pub mod plain;
 #[forbid(unsafe_code)]
 pub mod plan;
 #[forbid(unsafe_code)]

@@ -9,11 +9,12 @@ use oomscope::evidence::error_text::{Candidate, ErrorText};
 use oomscope::evidence::memory_profile::MemoryProfile;
 use oomscope::evidence::xla_text::XlaText;
 use oomscope::hlo::Hlo;
-use oomscope::plan::Summary;
-use oomscope::report::{
+use oomscope::model::{
     Allocator, AllocatorKind, Backend, Finding, LiveArray, Report, Role, Severity, SourceInfo, SourceKind,
-    VerdictStatus, markdown, text, to_json,
+    VerdictStatus,
 };
+use oomscope::plan::Summary;
+use oomscope::report::{markdown, text, to_json};
 use oomscope::units::{Bytes, Evidence};
 use std::ops::ControlFlow;
 
@@ -188,7 +189,7 @@ fn what_is_not_the_devices_memory() {
 fn capture() -> Report {
     Report::of(
         info("host.xplane.pb", SourceKind::Xspace),
-        oomscope::report::Platform {
+        oomscope::model::Platform {
             backend: Some(Backend::Gpu),
             vendor: None,
             jax_version: None,
@@ -313,7 +314,7 @@ fn a_memory_profile_beside_a_capture() {
             array(None, 2_097_152, None),
         ],
         before_capture_at_peak_bytes: None,
-        timeline: oomscope::report::Timeline::default(),
+        timeline: oomscope::model::Timeline::default(),
         pool_growths: 0,
     });
     let mut profile = profile("keep-after.prof");

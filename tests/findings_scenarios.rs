@@ -1,7 +1,7 @@
 //! The findings of the scenarios: what each must say and what none may cry.
 
 use oomscope::analysis::{self, Options};
-use oomscope::report::{Report, Severity};
+use oomscope::model::{Report, Severity};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use oomscope::analysis::{Options, read};
+use oomscope::model::Report;
 use oomscope::proto::hlo::HloProto;
 use oomscope::proto::xspace::{XPlane, XSpace, x_event::Data, x_stat::Value};
-use oomscope::report::Report;
 use oomscope::synth::rng::Rng;
 use oomscope::synth::scenarios::{Scenario, scenarios};
 use prost::Message;
@@ -233,4 +233,31 @@ fn a_curve_reaches_its_peak_and_never_exceeds_it() {
         curves += 1;
     }
     assert!(curves > 10, "{curves} curves");
+}
+
+/// Hashed collections hand out their items in another order each time; no report may show it.
+#[test]
+fn the_same_file_gives_the_same_report_each_time() {
+    let shared = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared"));
+    let mut files: Vec<(String, Vec<u8>)> =
+        scenarios().into_iter().map(|s| (s.name.to_owned(), s.bytes)).collect();
+    for folder in ["captures/made", "captures/public", "scenarios", "plans/cuda", "plans/tpu"] {
+        let Ok(entries) = std::fs::read_dir(shared.join(folder)) else {
+            eprintln!("skipped: ../shared/{folder} is not here");
+            continue;
+        };
+        let paths = entries.map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "pb"));
+        files.extend(paths.map(|p| (p.display().to_string(), std::fs::read(p).unwrap())));
+    }
+    for (name, bytes) in files {
+        let text = || {
+            Some(oomscope::report::to_json(
+                &read(&*bytes, "host.xplane.pb", |_| {}).ok()?.report(&Options::default()),
+            ))
+        };
+        let first = text();
+        for _ in 0..3 {
+            assert!(first == text(), "{name} gives another report the next time");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! page's, from which its TypeScript types are made. After a change of the types:
 //! `OOMSCOPE_UPDATE=1 cargo test --test schema && npm run types`.
 
-use oomscope::report::{LiveMoment, PlanMoment, Report, WhatIf};
+use oomscope::model::{LiveMoment, PlanMoment, Report, WhatIf};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RestrictFormats};
 use std::{env, fs, path::Path};
 

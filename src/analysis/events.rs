@@ -2,8 +2,9 @@
 
 use crate::bytes::Source;
 use crate::capture::{Checkpoint, Index};
+use crate::facts;
 use crate::join::{self, Joined, Why};
-use crate::report::{self, LiveMoment, ModuleWhy, Report};
+use crate::model::{LiveMoment, ModuleWhy, Report};
 use crate::run::{Run, why_no_allocator_events};
 use crate::units::{Bytes, Picos};
 
@@ -52,13 +53,13 @@ impl Events {
     /// Puts the run into a report about a module, whole.
     pub(super) fn fill<S: Source>(&self, source: &S, module: Option<usize>, report: &mut Report) {
         let (run, joined) = (&self.run, &self.joined);
-        report.allocators = report::run::allocators(run, joined, &report.platform);
-        report.executions = report::run::executions(run, joined);
-        report.retries = report::run::retries(run, joined);
-        report.live_at_last_start = report::run::live_at_last_start(run, joined, module);
+        report.allocators = facts::run::allocators(run, joined, &report.platform);
+        report.executions = facts::run::executions(run, joined);
+        report.retries = facts::run::retries(run, joined);
+        report.live_at_last_start = facts::run::live_at_last_start(run, joined, module);
         if let Some(window) = join::window(run, joined, module) {
             let times = join::between(run, &self.index, source, &self.checkpoints, window);
-            report.between_executions = report::run::between_executions(&times);
+            report.between_executions = facts::run::between_executions(&times);
         }
     }
 
@@ -71,7 +72,7 @@ impl Events {
             at_ps: at,
             in_use_bytes: Bytes(moment.in_use),
             before_capture_bytes: Bytes(moment.before()),
-            arrays: report::run::live_arrays(&self.run, &self.joined, &moment),
+            arrays: facts::run::live_arrays(&self.run, &self.joined, &moment),
         })
     }
 }

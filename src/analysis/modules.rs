@@ -5,11 +5,12 @@ use crate::capture::modules::{modules, split_name};
 use crate::capture::{Index, ModuleRef};
 use crate::estimate::Estimator;
 use crate::evidence::error_text::Candidate;
+use crate::facts;
 use crate::findings;
 use crate::hlo::{Hlo, NotHlo};
 use crate::join;
+use crate::model::{Module, PlanMoment, PlanReport};
 use crate::plan::{Plan, Summary};
-use crate::report::{self, Module, PlanMoment, PlanReport};
 use crate::terms::{Backend, Warning};
 use crate::units::Bytes;
 
@@ -147,7 +148,7 @@ impl Modules {
     pub(super) fn reports(&self, executions: Option<&[u64]>) -> Vec<Module> {
         let executions = |i: usize| executions.and_then(|n| n.get(i).copied());
         let all = self.entries.iter().enumerate();
-        all.map(|(i, e)| report::module(&e.name, &e.summary, executions(i))).collect()
+        all.map(|(i, e)| facts::module(&e.name, &e.summary, executions(i))).collect()
     }
 
     /// Every module for the join with the run, in the same order.
@@ -171,11 +172,11 @@ impl Detail {
 
     /// For the report, whole.
     pub(super) fn report(&self) -> PlanReport {
-        report::plan_report(&self.name, &self.hlo, &self.plan)
+        facts::plan_report(&self.name, &self.hlo, &self.plan)
     }
 
     /// What is live at an event.
     pub(super) fn moment(&self, event: u64) -> Result<PlanMoment, String> {
-        report::plan_moment(&self.hlo, &self.plan, event).ok_or_else(|| "the plan has no schedule".into())
+        facts::plan_moment(&self.hlo, &self.plan, event).ok_or_else(|| "the plan has no schedule".into())
     }
 }

@@ -10,9 +10,10 @@ use crate::evidence::Kind;
 use crate::evidence::error_text::ErrorText;
 use crate::evidence::memory_profile::MemoryProfile;
 use crate::evidence::xla_text::XlaText;
+use crate::facts;
 use crate::findings;
-use crate::report::{
-    self, LiveMoment, Module, ModuleWhy, PlanMoment, Platform, Report, SourceInfo, SourceKind, WhatIf,
+use crate::model::{
+    LiveMoment, Module, ModuleWhy, PlanMoment, Platform, Report, SourceInfo, SourceKind, WhatIf,
 };
 use crate::run::Run;
 use crate::terms::{Fits, Warning};
@@ -73,7 +74,7 @@ impl<S: Source> Session<S> {
             host: index.hostnames.first().cloned(),
             kind: SourceKind::Xspace,
         };
-        let platform = report::platform(&index);
+        let platform = facts::platform(&index);
         let mut warnings = index.warnings.clone();
         let said = index.errors.iter().chain(&index.producer_warnings);
         warnings.extend(
@@ -189,7 +190,7 @@ impl<S: Source> Session<S> {
         if let Some(profile) = &self.memory_profile {
             evidence::add_memory_profile(&mut report, profile, options.top);
         }
-        cut(&mut report, options.top);
+        report.cut(options.top);
         report
     }
 
@@ -279,19 +280,4 @@ impl<S: Source> Session<S> {
         let i = self.choose(options).0.ok_or("the file holds no module")?;
         self.modules.detail(&self.source, i)?.moment(event)
     }
-}
-
-/// Cuts the lists to `top` rows each and says what was left out. The findings have seen the whole lists.
-fn cut(report: &mut Report, top: usize) {
-    if let Some(plan) = &mut report.plan {
-        report::cut_plan(plan, top, &mut report.omitted);
-    }
-    for allocator in &mut report.allocators {
-        let cut = report::cut(&mut allocator.live_at_peak, top, |a| a.allocated_bytes);
-        if cut.omitted > 0 {
-            report.omitted.live_at_peak.insert(allocator.name.clone(), cut);
-        }
-    }
-    report.omitted.live_at_last_start = report::cut(&mut report.live_at_last_start, top, |g| g.bytes);
-    report.omitted.between_executions = report::cut(&mut report.between_executions, top, |_| Bytes::ZERO);
 }

@@ -2,7 +2,8 @@
 
 use super::args::FailOn;
 use super::{FOUND, READ, UNREADABLE, fails, print, write_to};
-use crate::report::{Report, summarize, summary_text, to_json};
+use crate::model::Report;
+use crate::report::{summarize, summary_text, to_json};
 use std::path::{Path, PathBuf};
 
 /// Schemas of this version.

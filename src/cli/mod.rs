@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::report::Severity;
+use crate::model::Severity;
 
 /// Everything was read.
 const READ: u8 = 0;

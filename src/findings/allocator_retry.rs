@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::{base, count, name, shape};
-use crate::report::{BufferKind, Finding, MissingAllocation, Retry, RetryOutcome, Severity};
+use crate::model::{BufferKind, Finding, MissingAllocation, Retry, RetryOutcome, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// Any wait of an allocator, or a failed launch: the evidence of an out-of-memory in the capture.

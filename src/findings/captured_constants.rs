@@ -4,7 +4,7 @@ use super::case::{Case, device_space};
 use super::draft::Draft;
 use super::fixes;
 use super::words::{self, count, name, shape};
-use crate::report::{Finding, Severity};
+use crate::model::{Finding, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// Smaller constants are tables and masks that belong there.

@@ -2,7 +2,7 @@
 
 use super::detail::Detail;
 use crate::estimate::Estimator;
-use crate::report::{
+use crate::model::{
     Allocator, AllocatorKind, Backend, Execution, Fits, MissingAllocation, Module, Outcome, PlanReport,
     Report, Retry, RetryOutcome, Space,
 };

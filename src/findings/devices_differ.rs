@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::{name, percent};
-use crate::report::{Allocator, Finding, Severity};
+use crate::model::{Allocator, Finding, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// Less is rounding, seeds and small metrics that live on the first device.

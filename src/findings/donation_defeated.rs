@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::{count, name, percent};
-use crate::report::{Execution, Finding, Severity};
+use crate::model::{Execution, Finding, Severity};
 use crate::units::{Bytes, Evidence};
 use std::collections::BTreeMap;
 
@@ -90,7 +90,7 @@ fn copies(e: &Execution, planned: &BTreeMap<Bytes, i64>, donated: &BTreeMap<Byte
     it
 }
 
-fn give_up(case: &Case, copies: Copies, function: &str) -> Option<crate::report::Fix> {
+fn give_up(case: &Case, copies: Copies, function: &str) -> Option<crate::model::Fix> {
     let space = case.space?;
     let after = space.need_bytes;
     let mut fix = fixes::plain(
@@ -110,7 +110,7 @@ fn give_up(case: &Case, copies: Copies, function: &str) -> Option<crate::report:
     Some(fix)
 }
 
-fn after_restore() -> crate::report::Fix {
+fn after_restore() -> crate::model::Fix {
     let mut fix = fixes::plain(
         "rematerialize",
         "After a restore, pass the state once through an identity that XLA owns, so that it can be donated.",

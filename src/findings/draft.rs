@@ -1,6 +1,6 @@
 //! A finding while it is written: its numbers carry their evidence, and the weakest of them is the finding's own.
 
-use crate::report::{EvidenceRef, Finding, Fix, Number, Severity};
+use crate::model::{EvidenceRef, Finding, Fix, Number, Severity};
 use crate::units::{Bytes, Evidence, Picos};
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use super::detail::squeezed;
 use super::{peak, words};
 use crate::estimate::{Context, FixKind};
 use crate::hlo::Shape;
-use crate::report::{Buffer, Fits, Fix};
+use crate::model::{Buffer, Fits, Fix};
 use crate::units::Bytes;
 
 /// A fix of the program whose effect on the plan is estimated; `None` where the plan has nothing that it acts on.

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::words::{name, percent};
 use super::{fixes, peak};
 use crate::hlo::Shape;
-use crate::report::{Buffer, Finding};
+use crate::model::{Buffer, Finding};
 use crate::units::Evidence;
 
 /// float32 buffers at the peak with the shape of a parameter in 16 bits, or made by a conversion from 16 bits.

@@ -5,7 +5,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::name;
-use crate::report::{Finding, Severity};
+use crate::model::{Finding, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// The measure of a fragmented pool at the moment of a failure.
@@ -72,14 +72,14 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     Some(draft.done())
 }
 
-fn first(case: &Case, it: Chunk) -> Option<crate::report::Fix> {
+fn first(case: &Case, it: Chunk) -> Option<crate::model::Fix> {
     let text = "Run the step once before anything else is loaded, then keep its shapes: its block finds one piece and gets \
                 it again each time.";
     let how = format!("The request of {} fits the {} free once they are in one piece.", it.request, it.free);
     Some(fixes::freeing(case, "step-first", text, "Another order of start-up.", Bytes::ZERO, &how))
 }
 
-fn async_allocator(case: &Case) -> Option<crate::report::Fix> {
+fn async_allocator(case: &Case) -> Option<crate::model::Fix> {
     if !case.on_gpu() || case.report.platform.vendor.as_deref().is_some_and(|v| v != "Nvidia") {
         return None;
     }

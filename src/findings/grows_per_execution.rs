@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::{self, count, name};
 use super::{fixes, op_by_op};
-use crate::report::{Finding, HostEvents, LiveKind, Severity};
+use crate::model::{Finding, HostEvents, LiveKind, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// A steady rise.
@@ -131,7 +131,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     Some(draft.done())
 }
 
-fn release(case: &Case, growth: &Growth, function: &str) -> Option<crate::report::Fix> {
+fn release(case: &Case, growth: &Growth, function: &str) -> Option<crate::model::Fix> {
     let kept = growth.to.saturating_sub(growth.from);
     let how = format!(
         "{kept} were kept in the capture. `jax.profiler.save_device_memory_profile('memory.prof')` after two different \
@@ -143,7 +143,7 @@ fn release(case: &Case, growth: &Growth, function: &str) -> Option<crate::report
     Some(fixes::freeing(case, "release", text, "None.", kept, &how))
 }
 
-fn to_host(function: &str) -> crate::report::Fix {
+fn to_host(function: &str) -> crate::model::Fix {
     let text = format!("Keep them on the host: `jax.device_get` what {function} returned before storing it.");
     let mut fix =
         fixes::plain("device-get", text, "A copy to the host each step; the host waits for the device.", "");

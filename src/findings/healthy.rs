@@ -3,7 +3,7 @@
 use super::case::{Case, headroom};
 use super::draft::Draft;
 use super::words::{base, count, name, percent};
-use crate::report::{Finding, Outcome, Severity, SourceKind};
+use crate::model::{Finding, Outcome, Severity, SourceKind};
 use crate::units::{Bytes, Evidence};
 
 /// How much was free at the tightest moment of the tightest pool.

@@ -3,7 +3,7 @@
 use super::case::{Case, is_of};
 use super::op_by_op;
 use super::words::{count, name, percent};
-use crate::report::{Backend, Limit, LiveKind, Outcome, Role, SourceKind};
+use crate::model::{Backend, Limit, LiveKind, Outcome, Role, SourceKind};
 use crate::units::Bytes;
 
 /// The limits that apply. `no_events` are the reasons that fit this capture for why it has no allocator events, if it has none.
@@ -108,7 +108,7 @@ fn unknown_outcomes(case: &Case) -> Said {
 
 /// A module that ran, or failed to compile, and has no plan here.
 fn no_plan(case: &Case) -> Said {
-    let missing = |e: &&crate::report::Execution| !case.report.modules.iter().any(|m| is_of(e, m));
+    let missing = |e: &&crate::model::Execution| !case.report.modules.iter().any(|m| is_of(e, m));
     let one = case.report.executions.iter().filter(|e| e.module.is_some()).find(missing);
     if let Some(e) = one {
         let module = name(e.module.as_deref()?);

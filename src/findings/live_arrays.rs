@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::{count, list, name, percent};
 use super::{fixes, fragmented, grows_per_execution, op_by_op};
-use crate::report::{Finding, Fix, LiveGroup, LiveKind, Severity};
+use crate::model::{Finding, Fix, LiveGroup, LiveKind, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// A launch failed whose plan fits the pool, for want of free bytes, and no better known cause holds them: a steady growth and

@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::fixes;
 use super::op_by_op;
 use super::words::name;
-use crate::report::{Finding, Module, Severity};
+use crate::model::{Finding, Module, Severity};
 use crate::units::{Bytes, Evidence};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     }
     let (base, all) =
         by_name.into_iter().max_by_key(|(_, all)| all.len()).filter(|(_, all)| all.len() >= MANY)?;
-    let of = |f: fn(&crate::report::Space) -> Bytes| all.iter().filter_map(|m| device_space(m)).map(f);
+    let of = |f: fn(&crate::model::Space) -> Bytes| all.iter().filter_map(|m| device_space(m)).map(f);
     let constants: Bytes = of(|s| s.constants_bytes).sum();
     let least = of(|s| s.need_bytes).min()?;
     let most = of(|s| s.need_bytes).max()?;
@@ -57,7 +57,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     Some(draft.done())
 }
 
-fn clear_caches() -> crate::report::Fix {
+fn clear_caches() -> crate::model::Fix {
     let mut fix = fixes::plain(
         "clear-caches",
         "Let go of executables that are no longer used.",

@@ -43,7 +43,7 @@ pub use step_does_not_fit::{cause_of_role, role_words};
 pub use verdict::verdict;
 
 use crate::estimate::Estimator;
-use crate::report::{Finding, Report};
+use crate::model::{Finding, Report};
 
 /// The rule of one finding.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use super::detail::Detail;
 use super::draft::Draft;
 use super::words::{Unit, count, list, name, percent, shape};
 use super::{fixes, op_by_op};
-use crate::report::{Finding, LiveKind, Role, Severity};
+use crate::model::{Finding, LiveKind, Role, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// Pairs that donation would merge.

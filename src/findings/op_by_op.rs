@@ -4,15 +4,15 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::{self, count, percent};
-use crate::report::{Finding, LiveGroup, LiveKind, Module, Severity};
+use crate::model::{Finding, LiveGroup, LiveKind, Module, Severity};
 use crate::units::{Bytes, Evidence};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A module of one operation of `jax.numpy`, as dispatched op by op, has less: 17 instructions at most in 300 of them.
 /// The smallest real steps have hundreds.
 const SMALL: u64 = 40;
-/// Fewer are an example of a few lines.
-const MANY_MODULES: usize = 40;
+/// A program that is jitted has some such modules around its step: seeds, converts, dynamic slices.
+const MANY_MODULES: usize = 50;
 
 /// What ran op by op.
 #[derive(Debug, Clone, PartialEq)]

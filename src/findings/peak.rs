@@ -4,7 +4,7 @@ use super::case::Case;
 use super::detail::parse_shape;
 use super::words;
 use crate::hlo::Shape;
-use crate::report::{Buffer, BufferKind, Severity};
+use crate::model::{Buffer, BufferKind, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// Buffers that a rule picked out, largest first.

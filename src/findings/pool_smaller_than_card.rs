@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::{name, percent};
 use super::{fixes, grows_per_execution, op_by_op};
-use crate::report::{Finding, Severity};
+use crate::model::{Finding, Severity};
 use crate::units::Evidence;
 
 /// JAX's default is 0.75 of the card.

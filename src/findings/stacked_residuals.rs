@@ -5,7 +5,7 @@ use super::detail::is_like;
 use super::draft::Draft;
 use super::words::{list, name, percent};
 use super::{fixes, peak};
-use crate::report::{Buffer, Finding, Role};
+use crate::model::{Buffer, Finding, Role};
 use crate::units::Evidence;
 
 /// What goes from one iteration to the next is stored in any case; more than this part of the peak is more than that.
@@ -65,7 +65,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     Some(draft.done())
 }
 
-fn checkpoint_body(case: &Case) -> Option<crate::report::Fix> {
+fn checkpoint_body(case: &Case) -> Option<crate::model::Fix> {
     let code = "carry, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)  # flax: nn.remat inside nn.scan";
     let text = "Wrap the body of the scan in `jax.checkpoint`.";
     let mut fix = fixes::remat(case).unwrap_or_else(|| {

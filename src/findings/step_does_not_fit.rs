@@ -4,7 +4,7 @@ use super::case::{Case, PLAN_WITH_POOL};
 use super::draft::Draft;
 use super::words::{Unit, percent, shape};
 use super::{fixes, words};
-use crate::report::{Buffer, BufferKind, Finding, Role, RoleShare, Severity, Space};
+use crate::model::{Buffer, BufferKind, Finding, Role, RoleShare, Severity, Space};
 use crate::units::{Bytes, Evidence};
 
 /// Need > capacity (of the card, where the capture knows no pool), and no execution shows that it ran all the same.
@@ -139,7 +139,7 @@ impl Dominant {
         }
     }
 
-    fn fixes(self, case: &Case) -> Vec<Option<crate::report::Fix>> {
+    fn fixes(self, case: &Case) -> Vec<Option<crate::model::Fix>> {
         let mut all = match self {
             Dominant::State { .. } => {
                 vec![

@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::{count, list, name};
-use crate::report::{AllocatorKind, Finding, Severity, Warning};
+use crate::model::{AllocatorKind, Finding, Severity, Warning};
 use crate::units::Evidence;
 
 /// Kinds of warnings that mean that bytes of the file, or whole parts of it, could not be read.
@@ -73,7 +73,7 @@ fn times(n: u64) -> String {
     if n == 1 { "once".into() } else { format!("{n} times") }
 }
 
-fn shorter_window() -> crate::report::Fix {
+fn shorter_window() -> crate::model::Fix {
     let text = "Trace fewer steps, or leave the Python tracer out, so that the profiler's buffers suffice.";
     let mut fix =
         fixes::plain("trace-less", text, "Without the Python tracer, arrays have no Python line.", "");
@@ -84,7 +84,7 @@ fn shorter_window() -> crate::report::Fix {
     fix
 }
 
-fn context_manager() -> crate::report::Fix {
+fn context_manager() -> crate::model::Fix {
     let text = "Let the capture be written whatever happens: the context manager stops the trace when the step raises.";
     let mut fix = fixes::plain("trace-context", text, "None.", "");
     fix.code = Some("with jax.profiler.trace(dir):\n    state = step(state, batch)".into());

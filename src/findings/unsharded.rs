@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::words::{self, name, percent};
 use super::{fixes, peak};
 use crate::hlo::Shape;
-use crate::report::{Buffer, Finding};
+use crate::model::{Buffer, Finding};
 use crate::units::Evidence;
 
 /// The module is partitioned over n devices, and at the peak live buffers that are n times a shard: the shape of a parameter or

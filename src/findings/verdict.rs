@@ -4,7 +4,7 @@ use super::allocator_retry::asked;
 use super::case::{Case, Failure};
 use super::words::{Unit, base, count, name, percent};
 use super::{fragmented, grows_per_execution, healthy, op_by_op};
-use crate::report::{Finding, Outcome, RetryOutcome, Severity, SourceKind, Verdict, VerdictStatus};
+use crate::model::{Finding, Outcome, RetryOutcome, Severity, SourceKind, Verdict, VerdictStatus};
 use crate::units::{Bytes, Evidence};
 
 /// Less free at the peak than this part of the pool is only just enough.

@@ -5,7 +5,7 @@ use super::detail::{Detail, squeezed};
 use super::draft::Draft;
 use super::words::{name, percent};
 use super::{fixes, peak};
-use crate::report::{Finding, Role};
+use crate::model::{Finding, Role};
 use crate::units::Evidence;
 
 /// An embedding has many more rows than columns; the weights of a block are at most about four times as long as wide.
@@ -69,7 +69,7 @@ fn is_turned(parameter: &[i64], buffer: &[i64]) -> bool {
     a == b
 }
 
-fn chunked(picked: &peak::Picked) -> crate::report::Fix {
+fn chunked(picked: &peak::Picked) -> crate::model::Fix {
     let mut fix = fixes::plain(
         "chunked-loss",
         "Compute the loss in chunks of positions, each checkpointed: only one chunk's logits are alive at a time.",

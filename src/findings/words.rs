@@ -1,6 +1,6 @@
 //! How findings speak of sizes, names and counts.
 
-use crate::report::plain::short;
+use crate::plain::short;
 use crate::terms::SourceLine;
 use crate::units::Bytes;
 

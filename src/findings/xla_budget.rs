@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::name;
 use super::{budget, fixes, grows_per_execution};
-use crate::report::{Finding, Severity};
+use crate::model::{Finding, Severity};
 use crate::terms::Fits;
 use crate::units::{Bytes, Evidence};
 
@@ -43,7 +43,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     Some(draft.fix((factor >= LEAST_FACTOR).then(|| smaller_budget(case, factor, free)).flatten()).done())
 }
 
-fn smaller_budget(case: &Case, factor: u64, free: Bytes) -> Option<crate::report::Fix> {
+fn smaller_budget(case: &Case, factor: u64, free: Bytes) -> Option<crate::model::Fix> {
     let space = case.space?;
     let mut fix = fixes::plain(
         "slop-factor",

@@ -4,7 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::{count, name};
 use super::{budget, fixes};
-use crate::report::{Finding, Severity};
+use crate::model::{Finding, Severity};
 use crate::units::Evidence;
 
 /// The module has instructions that XLA's rematerialization made.

@@ -1,8 +1,8 @@
 //! The report as Markdown, for an issue tracker.
 
-use super::model::{BufferKind, Finding, Fits, Report, Severity};
-use super::plain::short;
 use super::text::status_words;
+use crate::model::{BufferKind, Finding, Fits, Report, Severity};
+use crate::plain::short;
 use crate::units::{Bytes, Evidence};
 use std::fmt::Write;
 
@@ -176,7 +176,7 @@ fn severity(severity: Severity) -> &'static str {
 /// Text with Markdown's and HTML's own characters escaped, on one line.
 fn text(s: &str) -> String {
     let mut out = String::with_capacity(s.len());
-    for c in super::plain::plain(s).chars() {
+    for c in crate::plain::plain(s).chars() {
         match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '@' => {
                 out.push('\\');

@@ -1,6 +1,6 @@
 //! The reports of many hosts as one: per device, never as a sum, the odd one out first.
 
-use super::model::{AllocatorKind, Report, Severity, Verdict, VerdictStatus};
+use crate::model::{AllocatorKind, Report, Severity, Verdict, VerdictStatus};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

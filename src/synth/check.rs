@@ -1,7 +1,7 @@
 //! A report against the truth of a scenario.
 
 use super::scenarios::Scenario;
-use crate::report::{Report, RetryOutcome, Severity};
+use crate::model::{Report, RetryOutcome, Severity};
 use std::fmt::Debug;
 
 /// What the report gets wrong, a sentence each; nothing when all is right. The self-test of both faces.

@@ -1,10 +1,10 @@
 //! Captures changed by hand: what the run is must not hang on how a profiler wrote it.
 
 use crate::support::{Read, read, read_bytes, shared};
+use oomscope::facts;
 use oomscope::proto::xspace::{
     XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata, x_event, x_stat,
 };
-use oomscope::report;
 use oomscope::terms::{Outcome, RetryOutcome};
 use oomscope::units::Evidence;
 use prost::Message;
@@ -19,9 +19,9 @@ fn space(path: &str) -> Option<XSpace> {
 }
 
 fn told(it: &Read) -> String {
-    let executions = report::run::executions(&it.run, &it.joined);
-    let allocators = report::run::allocators(&it.run, &it.joined, &it.platform);
-    let retries = report::run::retries(&it.run, &it.joined);
+    let executions = facts::run::executions(&it.run, &it.joined);
+    let allocators = facts::run::allocators(&it.run, &it.joined, &it.platform);
+    let retries = facts::run::retries(&it.run, &it.joined);
     serde_json::to_string_pretty(&(executions, allocators, retries)).unwrap()
 }
 
@@ -72,7 +72,7 @@ fn a_rescued_wait_without_an_event_of_its_own_is_inferred() {
     // Clients before 0.11 wait without a word.
     rename(&mut space, "AllocatorRetry::AllocateRaw", "an event of no meaning");
     let it = read_bytes(space.encode_to_vec());
-    let retries = report::run::retries(&it.run, &it.joined);
+    let retries = facts::run::retries(&it.run, &it.joined);
     assert_eq!(retries.len(), 1, "{retries:?}");
     let retry = &retries[0];
     assert_eq!((retry.outcome, retry.evidence), (RetryOutcome::Rescued, Evidence::Inferred));
@@ -89,7 +89,7 @@ fn a_slow_launch_with_room_is_no_wait() {
     if path.exists() {
         let it = read(&path);
         assert!(it.run.waits.len() >= 8, "{:?}", it.run.waits);
-        assert_eq!(report::run::retries(&it.run, &it.joined), []);
+        assert_eq!(facts::run::retries(&it.run, &it.joined), []);
     } else {
         eprintln!("skipped: {} is not here", path.display());
     }
@@ -98,13 +98,13 @@ fn a_slow_launch_with_room_is_no_wait() {
 #[test]
 fn executions_of_an_unknown_client_are_known_by_their_launches() {
     let Some(mut space) = space("scenarios/s2_gradients_kept.xplane.pb") else { return };
-    let known = report::run::executions(
+    let known = facts::run::executions(
         &read_bytes(space.encode_to_vec()).run,
         &read_bytes(space.encode_to_vec()).joined,
     );
     rename(&mut space, "PjRtStreamExecutorLoadedExecutable::ExecuteHelper", "FutureExecutable::Go");
     let it = read_bytes(space.encode_to_vec());
-    let executions = report::run::executions(&it.run, &it.joined);
+    let executions = facts::run::executions(&it.run, &it.joined);
     assert_eq!(executions.len(), known.len());
     for (ours, wanted) in executions.iter().zip(&known) {
         assert_eq!(ours.module, wanted.module);
@@ -183,7 +183,7 @@ fn ten_seconds_without_an_allocation_are_a_failed_wait_of_tensorflow() {
     let it = read_bytes(
         eager_operations(&[(ten, false), (ten, true), (2 * ten, false), (1_000, false)]).encode_to_vec(),
     );
-    let retries = report::run::retries(&it.run, &it.joined);
+    let retries = facts::run::retries(&it.run, &it.joined);
     assert_eq!(retries.len(), 1, "{retries:?}");
     assert_eq!((retries[0].outcome, retries[0].evidence), (RetryOutcome::Failed, Evidence::Inferred));
     assert_eq!((retries[0].at_ps.0, retries[0].duration_ps.0), (1_000_000, ten));

@@ -2,7 +2,7 @@
 
 use crate::support::{read, shared};
 use oomscope::capture::{Event, Index, LineAt, Sink, Stream};
-use oomscope::report;
+use oomscope::facts;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ fn executions_are_those_of_the_reference() {
     for (name, path) in captures() {
         let it = read(&path);
         let first = first_event_us(&it.bytes, &it.index);
-        let ours = report::run::executions(&it.run, &it.joined);
+        let ours = facts::run::executions(&it.run, &it.joined);
         let theirs = expected(&name)["executions"].as_array().unwrap().clone();
         assert_eq!(ours.len(), theirs.len(), "{name}: number of executions");
         let mut theirs: Vec<&Value> = theirs.iter().collect();
@@ -105,7 +105,7 @@ fn allocators_are_those_of_the_reference() {
     for (name, path) in captures() {
         let it = read(&path);
         let first = first_event_us(&it.bytes, &it.index);
-        let ours = report::run::allocators(&it.run, &it.joined, &it.platform);
+        let ours = facts::run::allocators(&it.run, &it.joined, &it.platform);
         let theirs = expected(&name)["allocators"].as_object().unwrap().clone();
         assert_eq!(ours.len(), theirs.len(), "{name}");
         for o in &ours {
@@ -136,8 +136,9 @@ fn allocators_are_those_of_the_reference() {
                     None => assert!(o.chain_breaks > 0, "{at}: {l} is missing"),
                 }
             }
-            let known =
-                |l: &&report::LiveArray| l.address.is_some() && !l.origin.starts_with("allocated before");
+            let known = |l: &&oomscope::model::LiveArray| {
+                l.address.is_some() && !l.origin.starts_with("allocated before")
+            };
             if o.chain_breaks == 0 {
                 assert_eq!(o.live_at_peak.iter().filter(known).count(), live.len(), "{at}");
                 let pre: u64 = t["pre_at_peak"].as_array().unwrap().iter().map(|p| p.as_u64().unwrap()).sum();

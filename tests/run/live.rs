@@ -2,9 +2,9 @@
 
 use crate::support::{read, shared};
 use oomscope::bytes::Source;
+use oomscope::facts;
 use oomscope::join::{Owner, Why, between, window};
 use oomscope::proto::xspace::{XSpace, x_event};
-use oomscope::report;
 use oomscope::terms::{LiveKind, Outcome};
 use oomscope::units::Bytes;
 use prost::Message;
@@ -65,7 +65,7 @@ fn what_is_live_makes_up_what_is_in_use_at_every_moment() {
 fn timelines_keep_the_peak_and_add_up() {
     for path in captures(&["captures/public", "scenarios", "captures/made"]) {
         let it = read(&path);
-        for a in report::run::allocators(&it.run, &it.joined, &it.platform) {
+        for a in facts::run::allocators(&it.run, &it.joined, &it.platform) {
             let at = format!("{} {}", path.display(), a.name);
             let t = &a.timeline;
             assert!(t.at_ps.len() <= 2004 && t.at_ps.is_sorted(), "{at}: {} points", t.at_ps.len());
@@ -106,7 +106,7 @@ fn kept_gradients_are_named_execution_by_execution() {
     }
     let it = read(&path);
     let module = it.joined.default_module(&it.run).map(|m| m.0);
-    let groups = report::run::live_at_last_start(&it.run, &it.joined, module);
+    let groups = facts::run::live_at_last_start(&it.run, &it.joined, module);
     for execution in 0..9 {
         let origin = format!("outputs of jit_grad_step execution {execution}");
         let group = groups.iter().find(|g| g.origin == origin).unwrap_or_else(|| panic!("no {origin}"));
@@ -116,7 +116,7 @@ fn kept_gradients_are_named_execution_by_execution() {
         assert_eq!(group.frame.as_deref(), Some("$train.py:97 run_step"));
         assert!(group.bytes.0.abs_diff(109_022_876) < 64 << 10, "{group:?}");
     }
-    let last = report::run::executions(&it.run, &it.joined).pop().unwrap();
+    let last = facts::run::executions(&it.run, &it.joined).pop().unwrap();
     let sum: Bytes = groups.iter().map(|g| g.bytes).sum();
     assert_eq!(Some(sum), last.in_use_start_bytes);
 }
@@ -164,7 +164,7 @@ fn copies_of_donated_arguments_are_told_from_outputs() {
         return;
     }
     let it = read(&path);
-    let groups = report::run::live_at_last_start(&it.run, &it.joined, Some(0));
+    let groups = facts::run::live_at_last_start(&it.run, &it.joined, Some(0));
     let copies =
         groups.iter().find(|g| g.origin == "copies of donated arguments of jit_train_step execution 2");
     assert_eq!(copies.unwrap().count, Some(158));

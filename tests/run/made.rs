@@ -1,7 +1,7 @@
 //! The older made captures against their `.truth.json`.
 
 use crate::support::{read, shared};
-use oomscope::report;
+use oomscope::facts;
 use oomscope::terms::{BufferKind, Outcome, RetryOutcome};
 use serde_json::Value;
 
@@ -19,8 +19,8 @@ fn simulated_runs_are_read_as_they_were_made() {
         let text = std::fs::read_to_string(dir.join(format!("{name}.truth.json"))).unwrap();
         let truth: Value = serde_json::from_str(&text).unwrap();
         let it = read(&dir.join(format!("{name}.xplane.pb")));
-        let executions = report::run::executions(&it.run, &it.joined);
-        let retries = report::run::retries(&it.run, &it.joined);
+        let executions = facts::run::executions(&it.run, &it.joined);
+        let retries = facts::run::retries(&it.run, &it.joined);
         let steps = truth["steps"].as_array().unwrap();
         assert_eq!(executions.len(), steps.len(), "{name}");
         for (i, (e, step)) in executions.iter().zip(steps).enumerate() {
@@ -45,7 +45,7 @@ fn simulated_runs_are_read_as_they_were_made() {
             assert_eq!(missing.bytes.0, failed[1].as_u64().unwrap(), "{name} {i}");
             assert_eq!(missing.kind == BufferKind::Temp, failed[2] == "temp", "{name} {i}");
         }
-        let allocators = report::run::allocators(&it.run, &it.joined, &it.platform);
+        let allocators = facts::run::allocators(&it.run, &it.joined, &it.platform);
         let ours = allocators.iter().find(|a| a.name == truth["allocator"].as_str().unwrap()).unwrap();
         assert_eq!(ours.peak_bytes.unwrap().0, truth["peak"].as_u64().unwrap(), "{name}");
         assert_eq!(ours.capacity_bytes.unwrap().0, truth["pool_limit"].as_u64().unwrap(), "{name}");

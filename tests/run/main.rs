@@ -1,6 +1,5 @@
 //! The run and its join with the plans, on real captures and on scenarios with known truth.
 
-mod dump;
 mod edits;
 mod expected;
 mod live;

@@ -2,24 +2,24 @@
 
 use crate::support::{Read, read_bytes, shared};
 use oomscope::capture::Index;
-use oomscope::{join, report};
+use oomscope::{facts, join};
 
 /// Asks for everything that the run can tell.
 fn ask(it: &Read) {
-    let allocators = report::run::allocators(&it.run, &it.joined, &it.platform);
+    let allocators = facts::run::allocators(&it.run, &it.joined, &it.platform);
     for a in &allocators {
         for (i, in_use) in a.timeline.in_use_bytes.iter().enumerate() {
             let sum: u64 = a.timeline.owners.iter().map(|o| o.bytes[i].0).fold(0, u64::saturating_add);
             assert_eq!(sum, in_use.0, "{}: owners make up what is in use", a.name);
         }
     }
-    let executions = report::run::executions(&it.run, &it.joined);
+    let executions = facts::run::executions(&it.run, &it.joined);
     for (i, _) in executions.iter().enumerate() {
         let _ = it.joined.kept_by_failed(&it.run, i);
     }
-    let _ = report::run::retries(&it.run, &it.joined);
+    let _ = facts::run::retries(&it.run, &it.joined);
     let module = it.joined.default_module(&it.run).map(|m| m.0);
-    let _ = report::run::live_at_last_start(&it.run, &it.joined, module);
+    let _ = facts::run::live_at_last_start(&it.run, &it.joined, module);
     if let Some(window) = join::window(&it.run, &it.joined, module) {
         let _ = join::between(&it.run, &it.index, &&it.bytes[..], &it.checkpoints, window);
     }

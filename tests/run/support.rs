@@ -2,10 +2,11 @@
 
 use oomscope::bytes::Source;
 use oomscope::capture::{self, Checkpoint, Index, Stream};
+use oomscope::facts;
 use oomscope::hlo::Hlo;
 use oomscope::join::{Joined, Module, join};
+use oomscope::model::Platform;
 use oomscope::plan::Summary;
-use oomscope::report::{self, Platform};
 use oomscope::run::{Recorder, Run};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,6 @@ pub(crate) fn read_bytes(bytes: Vec<u8>) -> Read {
         })
         .collect();
     let joined = join(&run, modules);
-    let platform = report::platform(&index);
+    let platform = facts::platform(&index);
     Read { bytes, index, platform, run, joined, checkpoints }
 }

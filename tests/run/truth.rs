@@ -1,7 +1,8 @@
 //! The scenarios against their `.truth.json`: what the simulation knew, to the byte.
 
 use crate::support::{Read, read, shared};
-use oomscope::report::{self, Execution, Retry};
+use oomscope::facts;
+use oomscope::model::{Execution, Retry};
 use oomscope::terms::{BufferKind, Outcome, RetryOutcome};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -53,8 +54,8 @@ fn same_failure(at: &str, failed: &Value, ours: &Execution, retry: &Retry) {
 fn executions_of_the_scenarios_are_as_simulated() {
     for (name, path, truth) in scenarios("scenarios", "") {
         let it = read(&path);
-        let ours = report::run::executions(&it.run, &it.joined);
-        let retries = report::run::retries(&it.run, &it.joined);
+        let ours = facts::run::executions(&it.run, &it.joined);
+        let retries = facts::run::retries(&it.run, &it.joined);
         let truths: Vec<&Value> = truth["executions"].as_array().unwrap().iter().collect();
         let starts: Vec<i64> = ours.iter().map(|e| e.start_ps.0).collect();
         let base = truths[0]["start_ps"].as_i64().unwrap() - starts[0];
@@ -118,7 +119,7 @@ fn copies(at: &str, it: &Read, execution: usize, truth: &Value) {
 fn allocators_of_the_scenarios_are_as_simulated() {
     for (name, path, truth) in scenarios("scenarios", "") {
         let it = read(&path);
-        for ours in report::run::allocators(&it.run, &it.joined, &it.platform) {
+        for ours in facts::run::allocators(&it.run, &it.joined, &it.platform) {
             let at = format!("{name} {}", ours.name);
             let t = &truth["allocators"][&ours.name];
             if t.is_null() {
@@ -150,7 +151,7 @@ fn a_pool_that_grows_is_solved_stretch_by_stretch() {
     for (name, path, truth) in scenarios("scenarios", "s10") {
         let it = read(&path);
         let a = it.run.allocators.iter().find(|a| a.name == "GPU_0_bfc").unwrap();
-        let ours = report::run::executions(&it.run, &it.joined);
+        let ours = facts::run::executions(&it.run, &it.joined);
         let mut solved = 0;
         for (e, t) in ours.iter().zip(truth["executions"].as_array().unwrap()) {
             let after = a.pool.mapped_at(e.start_ps.0 + e.duration_ps.0);

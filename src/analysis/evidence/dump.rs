@@ -3,7 +3,7 @@
 use super::limit;
 use super::written::parts;
 use crate::evidence::xla_text::{XlaText, module_of_file};
-use crate::report::{Backend, Platform, Report, SourceInfo, Verdict, VerdictStatus};
+use crate::model::{Backend, Platform, Report, SourceInfo, Verdict, VerdictStatus};
 use crate::units::Evidence;
 
 /// The report of a dump.

@@ -3,7 +3,7 @@
 use super::written::{Facts, capital, findings, parts};
 use super::{finding, limit, outside};
 use crate::evidence::error_text::{Candidate, ErrorText, FailureKind, TextMatch, match_failure};
-use crate::report::{
+use crate::model::{
     Backend, ErrorTextReport, Limit, Platform, Report, Severity, SourceInfo, Verdict, VerdictStatus,
 };
 use crate::units::Evidence;

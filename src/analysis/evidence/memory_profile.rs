@@ -2,7 +2,7 @@
 
 use super::{finding, fix, limit};
 use crate::evidence::memory_profile::{MemoryProfile, StackChange, Tree, changes, match_sizes};
-use crate::report::{
+use crate::model::{
     AllocatorKind, Backend, Cut, MemoryProfileReport, Number, Platform, Report, Severity, SourceInfo,
     Verdict, VerdictStatus,
 };
@@ -139,7 +139,7 @@ fn growth_in_words(earlier: &MemoryProfile, later: &MemoryProfile, changed: &[St
 }
 
 /// What grew most, where it did.
-fn grew(changed: &[StackChange]) -> Option<crate::report::Finding> {
+fn grew(changed: &[StackChange]) -> Option<crate::model::Finding> {
     let most = changed.iter().find(|c| c.kind == "buffer" && c.growth() > 0)?;
     let place = most.user_frame.and_then(|i| most.frames.get(i as usize)).or(most.frames.first())?;
     let sentence = format!(
@@ -171,5 +171,5 @@ fn position(at: &SourceLine) -> String {
     let file = at.file.rsplit(['/', '\\']).next().unwrap_or(&at.file);
     let line = at.line.map_or_else(String::new, |n| format!(":{n}"));
     let function = at.function.as_ref().map_or_else(String::new, |f| format!(" {f}"));
-    crate::report::plain::short(&format!("{file}{line}{function}"), 72)
+    crate::plain::short(&format!("{file}{line}{function}"), 72)
 }

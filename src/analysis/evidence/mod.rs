@@ -12,7 +12,7 @@ pub use error_text::{add_error_text, of_error_text};
 pub use memory_profile::{add_memory_profile, of_memory_profile};
 
 use crate::evidence::error_text::TextSize;
-use crate::report::{Finding, Fix, Limit, Number, Severity};
+use crate::model::{Finding, Fix, Limit, Number, Severity};
 use crate::units::Evidence;
 use std::collections::BTreeMap;
 

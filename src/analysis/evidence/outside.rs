@@ -2,7 +2,7 @@
 
 use super::{finding, fix, with_sizes};
 use crate::evidence::error_text::{Failure, FailureKind};
-use crate::report::{Finding, Fix, Severity};
+use crate::model::{Finding, Fix, Severity};
 
 /// The finding that a failure is not the device's memory; `None` where it is.
 pub(super) fn find(failure: &Failure) -> Option<Finding> {

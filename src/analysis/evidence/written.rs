@@ -3,7 +3,7 @@
 use super::{finding, fix, outside, with_sizes};
 use crate::evidence::error_text::{ErrorText, Failure, FailureKind, PlanText, PoolDump, TextSize};
 use crate::findings::{cause_of_role, role_words};
-use crate::report::{Finding, Fix, Role, Severity};
+use crate::model::{Finding, Fix, Role, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// The failure that the report is about, and what belongs to it.

@@ -1,7 +1,7 @@
 //! Reports made by hand, for the tests of rules: a GPU, a pool, a step, and what the test adds.
 
 use crate::findings::{Case, Detail, detail};
-use crate::report::*;
+use crate::model::*;
 use crate::units::{Bytes, Evidence, Picos};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use super::made::*;
 use crate::findings::{Constant, Detail};
-use crate::report::*;
+use crate::model::*;
 use crate::units::{Bytes, Evidence};
 
 fn with_parameters(parameters: &[(&str, &str)]) -> Detail {

@@ -2,7 +2,7 @@
 
 use super::made::*;
 use crate::findings::{Case, Detail, detail, limits};
-use crate::report::*;
+use crate::model::*;
 use crate::units::{Bytes, Evidence, Picos};
 
 fn verdict(report: &Report) -> Verdict {

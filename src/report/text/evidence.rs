@@ -1,11 +1,11 @@
 //! Evidence that comes alone or beside a capture, as text.
 
-use super::super::model::{
-    Failure, MemoryProfileReport, PlanText, ProfileStack, Report, SourceLine, TextBuffer, TextSize,
-};
-use super::super::plain::short;
 use super::Page;
 use super::plan::{position, role_words};
+use crate::model::{
+    Failure, MemoryProfileReport, PlanText, ProfileStack, Report, SourceLine, TextBuffer, TextSize,
+};
+use crate::plain::short;
 use std::fmt::Write;
 
 /// Failures shown; a log of a loop that catches the error has hundreds.

@@ -1,8 +1,8 @@
 //! The findings as text.
 
-use super::super::answers::WhatIf;
-use super::super::model::{Fits, Report, Severity};
 use super::{Page, tag};
+use crate::model::WhatIf;
+use crate::model::{Fits, Report, Severity};
 
 pub(super) fn findings(out: &mut Page, report: &Report) {
     if report.findings.is_empty() {

@@ -9,8 +9,8 @@ mod summary;
 pub use findings::what_if_text;
 pub use summary::{status_words, summary_text};
 
-use super::model::{Backend, Report, SourceKind};
-use super::plain::{plain, short};
+use crate::model::{Backend, Report, SourceKind};
+use crate::plain::{plain, short};
 use crate::units::{Bytes, Evidence};
 use std::fmt::Write;
 
@@ -191,7 +191,7 @@ impl Page {
     }
 
     /// How much of a list was left out.
-    fn omitted(&mut self, cut: super::model::Cut, what: &str) {
+    fn omitted(&mut self, cut: crate::model::Cut, what: &str) {
         if cut.omitted > 0 {
             let bytes = if cut.omitted_bytes > Bytes::ZERO {
                 format!(", {}", cut.omitted_bytes)

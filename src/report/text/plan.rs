@@ -1,8 +1,8 @@
 //! The plan of a module as text.
 
-use super::super::model::{Buffer, BufferKind, Module, ModuleWhy, Report, Role, SourceLine};
-use super::super::plain::short;
 use super::{Page, grouped, or_unknown, percent};
+use crate::model::{Buffer, BufferKind, Module, ModuleWhy, Report, Role, SourceLine};
+use crate::plain::short;
 use crate::units::Bytes;
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! The run as text.
 
-use super::super::model::{AllocatorKind, Execution, Outcome, Report, RetryOutcome};
-use super::super::plain::short;
 use super::{Page, or_unknown, percent, tag};
+use crate::model::{AllocatorKind, Execution, Outcome, Report, RetryOutcome};
+use crate::plain::short;
 use crate::units::Bytes;
 use std::fmt::Write;
 

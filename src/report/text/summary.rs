@@ -1,9 +1,9 @@
 //! The summary of many captures as text.
 
-use super::super::model::{Severity, VerdictStatus};
-use super::super::plain::short;
 use super::super::summary::Summary;
 use super::{Page, or_unknown};
+use crate::model::{Severity, VerdictStatus};
+use crate::plain::short;
 use crate::units::Bytes;
 
 /// Rows of each list.

@@ -1,10 +1,10 @@
 //! The run for the report.
 
-use super::model::{
+use crate::join::{Group, HostTime, Joined, Moment, Owner};
+use crate::model::{
     Allocator, Execution, HostEvents, LiveArray, LiveGroup, MissingAllocation, OwnerBand, Platform, Retry,
     Timeline,
 };
-use crate::join::{Group, HostTime, Joined, Moment, Owner};
 use crate::run::{self, About, Run};
 use crate::terms::{AllocatorKind, Backend, BufferKind, LiveKind};
 use crate::units::{Bytes, Picos};

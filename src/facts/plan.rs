@@ -1,11 +1,9 @@
 //! The plan of a module for the report.
 
-use super::answers::PlanMoment;
-use super::model::{
-    Buffer, Curve, Cut, Donation, DonationPair, Module, Omitted, Peak, PlanReport, RoleShare, Space,
-};
 use crate::capture::ModuleRef;
 use crate::hlo::Hlo;
+use crate::model::PlanMoment;
+use crate::model::{Buffer, Curve, Donation, DonationPair, Module, Peak, PlanReport, RoleShare, Space};
 use crate::plan::{Describer, Plan, PlanBuffer, Schedule, SpaceTotals, Summary};
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::{Bytes, Evidence, MOST_IN_JSON};
@@ -201,20 +199,4 @@ fn donation(plan: &Plan) -> Donation {
         })
     });
     Donation { pairs: pairs.collect(), missed_bytes: donation.missed() }
-}
-
-/// Cuts the lists of a plan to `top` rows and says what was left out.
-pub fn cut_plan(plan: &mut PlanReport, top: usize, omitted: &mut Omitted) {
-    if let Some(peak) = &mut plan.peak {
-        omitted.peak_buffers = cut(&mut peak.buffers, top, |b| Bytes(b.bytes.0.saturating_mul(b.count)));
-    }
-    omitted.donation_pairs = cut(&mut plan.donation.pairs, top, |p| p.bytes);
-}
-
-/// Cuts a list to `top` rows.
-pub(crate) fn cut<T>(rows: &mut Vec<T>, top: usize, bytes: impl Fn(&T) -> Bytes) -> Cut {
-    let Some(rest) = rows.get(top..) else { return Cut::default() };
-    let cut = Cut { omitted: rest.len() as u64, omitted_bytes: rest.iter().map(bytes).sum() };
-    rows.truncate(top);
-    cut
 }

@@ -1,7 +1,7 @@
 //! Where the program ran: devices from their planes, the jaxlib version from event names.
 
-use super::model::{Backend, Device, Platform};
 use crate::capture::{Index, modules};
+use crate::model::{Backend, Device, Platform};
 use crate::units::Bytes;
 
 /// (major, minor, patch) of jaxlib.

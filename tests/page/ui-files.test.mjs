@@ -40,6 +40,30 @@ test('fifty files: those that can be read are, each other one has its own senten
   await context.close();
 });
 
+test('back leads to the table of files, however soon a reader left it', async () => {
+  const { page, context } = await openPage();
+  await choose(
+    page,
+    [8, 16].map((n) => asFile(`${n}.xplane.pb`, host(`host-${n}`, n))),
+  );
+  // In the very frame in which the link appears.
+  await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const look = () => {
+          const link = [...document.querySelectorAll('a')].find((a) => a.textContent === '16.xplane.pb');
+          if (link) done(link.click());
+          else requestAnimationFrame(look);
+        };
+        look();
+      }),
+  );
+  await page.waitForFunction(() => location.hash === '#file=2');
+  await page.goBack();
+  await page.getByRole('heading', { name: '2 captures, 2 devices' }).waitFor();
+  await context.close();
+});
+
 test('none of several can be read: each says why, and the state is an error', async () => {
   const { page, context } = await openPage();
   await choose(page, [asFile('a.pdf', Buffer.from('%PDF-1.7')), asFile('empty.xplane.pb', Buffer.alloc(0))]);

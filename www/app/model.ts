@@ -42,6 +42,8 @@ export class Model {
     this.settings = read(location.hash);
     addEventListener('popstate', () => this.arrive());
     addEventListener('hashchange', () => this.arrive());
+    // A link makes a step from the address as it is: it must say by then where the reader is.
+    addEventListener('click', () => this.address('replaceState'), true);
     client.samples().then(
       (samples) => {
         this.samples = samples;

@@ -316,6 +316,7 @@ fn a_memory_profile_beside_a_capture() {
         before_capture_at_peak_bytes: None,
         timeline: oomscope::model::Timeline::default(),
         pool_growths: 0,
+        least_free: None,
     });
     let mut profile = profile("keep-after.prof");
     for device in profile

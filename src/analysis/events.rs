@@ -57,6 +57,7 @@ impl Events {
         report.executions = facts::run::executions(run, joined);
         report.retries = facts::run::retries(run, joined);
         report.live_at_last_start = facts::run::live_at_last_start(run, joined, module);
+        report.op_by_op = Some(facts::op_by_op(run, joined, module));
         if let Some(window) = join::window(run, joined, module) {
             let times = join::between(run, &self.index, source, &self.checkpoints, window);
             report.between_executions = facts::run::between_executions(&times);

@@ -7,7 +7,7 @@ use crate::bytes::Source;
 use crate::capture::{Checkpoint, Index, modules::backend};
 use crate::estimate;
 use crate::evidence::Kind;
-use crate::evidence::error_text::ErrorText;
+use crate::evidence::error_text::{ErrorText, MatchedBy, decode};
 use crate::evidence::memory_profile::MemoryProfile;
 use crate::evidence::xla_text::XlaText;
 use crate::facts;
@@ -100,14 +100,14 @@ impl<S: Source> Session<S> {
                 Alone::Profile(profile, warnings)
             }
             Kind::BufferAssignmentText | Kind::MemoryUsageText => {
-                let text = String::from_utf8_lossy(&bytes);
+                let text = decode(&bytes);
                 let dump = XlaText::read(&text).ok_or_else(|| {
                     Refusal::Damaged("this begins like a text dump of XLA and holds no allocation".into())
                 })?;
                 Alone::Dump(dump)
             }
             _ => {
-                let text = ErrorText::read(&String::from_utf8_lossy(&bytes));
+                let text = ErrorText::read(&decode(&bytes));
                 if text.is_empty() {
                     return Err(Refusal::Damaged(
                         "this is text without a failure of memory in it. Bring the profiler's <host>.xplane.pb, or the text of \
@@ -146,7 +146,8 @@ impl<S: Source> Session<S> {
     }
 
     /// Puts a memory profile of the same process (unpacked) beside the capture: the report then has places in the
-    /// program for arrays that are older than the capture.
+    /// program for arrays that are older than the capture. Beside another profile it is the earlier one: the report then
+    /// says what changed since.
     ///
     /// # Errors
     /// Where the bytes are no profile.
@@ -180,14 +181,17 @@ impl<S: Source> Session<S> {
             Some(Alone::Text(text)) => evidence::of_error_text(self.info.clone(), text.clone()),
             Some(Alone::Dump(dump)) => evidence::of_dump(self.info.clone(), dump, options.top),
             Some(Alone::Profile(profile, warnings)) => {
-                let warnings = warnings.clone();
-                evidence::of_memory_profile(self.info.clone(), profile, warnings, None, options.top)
+                let (warnings, earlier) = (warnings.clone(), self.memory_profile.as_ref());
+                evidence::of_memory_profile(self.info.clone(), profile, warnings, earlier, options.top)
             }
         };
-        if let Some(text) = &self.error_text {
-            evidence::add_error_text(&mut report, text.clone(), &self.modules.candidates());
+        match (&self.alone, &self.error_text) {
+            // The report of modules was made with the text in it: its findings know of it.
+            (None, Some(_)) => evidence::tell_beside(&mut report),
+            (Some(_), Some(text)) => evidence::add_error_text(&mut report, text.clone(), &[]),
+            (_, None) => {}
         }
-        if let Some(profile) = &self.memory_profile {
+        if let (Some(profile), None) = (&self.memory_profile, &self.alone) {
             evidence::add_memory_profile(&mut report, profile, options.top);
         }
         report.cut(options.top);
@@ -209,7 +213,9 @@ impl<S: Source> Session<S> {
         let plan = detail.map(Detail::report);
         let counts = self.events.as_ref().and_then(Events::counts);
         let modules: Vec<Module> = self.modules.reports(counts.as_deref());
+        let text = self.error_text.clone();
         let mut report = Report {
+            error_text: text.map(|text| evidence::beside(text, &self.modules.candidates())),
             warnings,
             module: chosen.and_then(|i| modules.get(i)).map(|m| m.name.clone()),
             module_why: why,
@@ -234,8 +240,19 @@ impl<S: Source> Session<S> {
             return (Some(asked), Some(ModuleWhy::Asked));
         }
         let by_run = self.events.as_ref().and_then(Events::default_module);
-        let chosen = by_run.or_else(|| self.modules.largest().map(|i| (i, ModuleWhy::Largest)));
+        let failed = by_run.filter(|(_, why)| *why == ModuleWhy::LaunchedNoKernel);
+        let chosen = failed
+            .or_else(|| self.told().map(|i| (i, ModuleWhy::ErrorText)))
+            .or(by_run)
+            .or_else(|| self.modules.largest().map(|i| (i, ModuleWhy::Largest)));
         chosen.unzip()
+    }
+
+    /// The module that the text of the failure is of, where more than the size of one request says so.
+    fn told(&self) -> Option<usize> {
+        let found = evidence::beside(self.error_text.clone()?, &self.modules.candidates()).matched?;
+        let sure = matches!(found.by, MatchedBy::Name | MatchedBy::Totals | MatchedBy::Need);
+        self.modules.find(&found.module.filter(|_| sure)?)
     }
 
     /// The need of the module after several fixes together, by their ids.
@@ -249,7 +266,7 @@ impl<S: Source> Session<S> {
         let detail = self.modules.detail(&self.source, i)?;
         let estimator = detail.estimator.as_ref().ok_or("the module has no plan")?;
         let case = findings::Case::new(&report, Some(&detail.facts), Some(estimator));
-        let (pool, card) = (case.capacity(), case.card);
+        let (pool, card) = (case.capacity(), case.card.or(case.text_room().map(|room| room.0)));
         let done = estimator.what_if(&kinds, &estimate::Context { pool, card, ..Default::default() });
         let fits = |room: Option<Bytes>| room.map(|room| Fits::into_room(done.least, done.most, room));
         Ok(WhatIf {

@@ -25,7 +25,8 @@ pub struct Cli {
 /// What to read and how to show it.
 #[derive(Debug, Args)]
 pub struct Read {
-    /// Captures, or folders that hold some (the run folder that JAX wrote, or any folder above it).
+    /// Captures, plans or profiles, archives of them, or folders: of a folder (the run folder that JAX wrote, or any
+    /// above it) the captures in it and below are read, and where there are none, XLA's dumps of plans.
     #[arg(value_name = "CAPTURE", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
     /// The module to analyse, `jit_step(123)` or `jit_step`, instead of the one that failed or needs most.
@@ -40,10 +41,12 @@ pub struct Read {
     /// How to show the report.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// The text of the failure (a file, or `-` for standard input): shown alone, or matched with the capture.
+    /// The text of the failure (a file, or `-` for standard input), as it stands in the terminal or the log: shown
+    /// alone, or matched with the plans of the capture.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub error: Option<PathBuf>,
-    /// A device memory profile of the same process (`memory.prof`), to name arrays from before the capture.
+    /// A device memory profile of the same process (`memory.prof`): names arrays from before the capture. Beside a later
+    /// profile (`oomscope later.prof --memory-profile earlier.prof`) it shows what grew between the two.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub memory_profile: Option<PathBuf>,
     /// Fixes to combine, as the findings name them: `donate,remat,batch/2`.

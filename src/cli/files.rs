@@ -68,22 +68,30 @@ fn read_some(mut file: &File, buf: &mut [u8], at: u64) -> std::io::Result<usize>
 pub struct Found {
     /// Captures, sorted by path.
     pub captures: Vec<PathBuf>,
-    /// How many other files there were.
-    pub passed_over: usize,
+    /// The other files, sorted by path.
+    pub passed_over: Vec<PathBuf>,
 }
 
 /// Deepest folder looked into: a run folder lies four below its log directory.
 const DEEPEST: usize = 16;
 
-/// The captures below a folder, by their names: `*.xplane.pb`, also as `.gz`, and archives. Links to folders are not
-/// followed. Sorted, so that the same folder gives the same report.
+/// The captures below a folder, by their names: `*.xplane.pb`, also as `.gz`, and archives; where there are none, XLA's
+/// dumps of plans and memory profiles. Links to folders are not followed. Sorted, so that the same folder gives the same
+/// report.
 ///
 /// # Errors
 /// Where the folder itself cannot be listed; what cannot be listed below it is passed over.
 pub fn captures_in(folder: &Path) -> std::io::Result<Found> {
     let mut found = Found::default();
     walk(folder, DEEPEST, &mut found)?;
+    for is_it in [is_plan, is_plan_text, is_profile] {
+        if found.captures.is_empty() {
+            (found.captures, found.passed_over) =
+                found.passed_over.into_iter().partition(|path| is_it(&name_of(path)));
+        }
+    }
     found.captures.sort();
+    found.passed_over.sort();
     Ok(found)
 }
 
@@ -93,22 +101,40 @@ fn walk(folder: &Path, deeper: usize, found: &mut Found) -> std::io::Result<()> 
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
         if kind.is_dir() {
-            if deeper > 0 && walk(&path, deeper - 1, found).is_err() {
-                found.passed_over += 1;
+            if deeper == 0 || walk(&path, deeper - 1, found).is_err() {
+                found.passed_over.push(path);
             }
-        } else if is_capture(&path) {
+        } else if is_capture(&name_of(&path)) {
             found.captures.push(path);
         } else {
-            found.passed_over += 1;
+            found.passed_over.push(path);
         }
     }
     Ok(())
 }
 
-fn is_capture(path: &Path) -> bool {
+/// A file's name in lower case, without `.gz`.
+fn name_of(path: &Path) -> String {
     let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.ends_with(".xplane.pb") || name.ends_with(".zip") || name.ends_with(".tar") || name.ends_with(".tgz")
+    name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name)
+}
+
+fn is_capture(name: &str) -> bool {
+    [".xplane.pb", ".zip", ".tar", ".tgz"].iter().any(|end| name.ends_with(end))
+}
+
+/// `module_0003.jit_step.gpu_after_optimizations.hlo.pb`; what XLA dumps before has no plan yet.
+fn is_plan(name: &str) -> bool {
+    (name.ends_with(".hlo.pb") || name.ends_with(".hlo_proto.pb")) && !name.contains("before_optimizations")
+}
+
+/// The same as text; the shorter forms beside it say less.
+fn is_plan_text(name: &str) -> bool {
+    name.ends_with("-buffer-assignment.txt")
+}
+
+fn is_profile(name: &str) -> bool {
+    name.ends_with(".prof")
 }
 
 #[cfg(test)]
@@ -125,7 +151,31 @@ mod tests {
         }
         let found = captures_in(top.path()).unwrap();
         assert_eq!(found.captures, [run.join("a.xplane.pb.gz"), run.join("b.xplane.pb")]);
-        assert_eq!(found.passed_over, 2);
+        let names: Vec<_> =
+            found.passed_over.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["a.memory_profile.json.gz", "a.trace.json.gz"]);
+    }
+
+    #[test]
+    fn a_folder_without_captures_gives_its_plans_else_their_texts_else_profiles() {
+        let top = tempfile::tempdir().unwrap();
+        let names = |found: &Found| -> Vec<String> {
+            found.captures.iter().map(|p| p.file_name().unwrap().to_string_lossy().into_owned()).collect()
+        };
+        let put = |name: &str| std::fs::write(top.path().join(name), b"x").unwrap();
+        put("memory.prof");
+        assert_eq!(names(&captures_in(top.path()).unwrap()), ["memory.prof"]);
+        put("m.jit_f.gpu_after_optimizations-buffer-assignment.txt");
+        let found = captures_in(top.path()).unwrap();
+        assert_eq!(names(&found), ["m.jit_f.gpu_after_optimizations-buffer-assignment.txt"]);
+        assert_eq!(found.passed_over, [top.path().join("memory.prof")]);
+        put("m.jit_f.before_optimizations.hlo.pb");
+        put("m.jit_f.gpu_after_optimizations.hlo.pb.gz");
+        assert_eq!(names(&captures_in(top.path()).unwrap()), ["m.jit_f.gpu_after_optimizations.hlo.pb.gz"]);
+        put("h.xplane.pb");
+        let found = captures_in(top.path()).unwrap();
+        assert_eq!(names(&found), ["h.xplane.pb"]);
+        assert_eq!(found.passed_over.len(), 4);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::args::{Format, Read};
 use super::files::{FileSource, captures_in};
 use super::{FOUND, READ, UNREADABLE, fails, print, usage, write_to};
 use crate::analysis::{self, Options, Session, Told};
+use crate::evidence::error_text::decode;
 use crate::model::Report;
 use crate::plain;
 use crate::report::{markdown, status_words, summarize, summary_text, text, to_json};
@@ -44,7 +45,7 @@ pub(super) fn read(args: &Read) -> std::io::Result<u8> {
             return Ok(UNREADABLE);
         }
     };
-    let (files, mut outcomes) = list(&args.paths);
+    let (files, mut outcomes) = list(&args.paths, args.quiet);
     outcomes.extend(if files.is_empty() && args.paths.is_empty() {
         alone(args, &companions)
     } else {
@@ -55,7 +56,7 @@ pub(super) fn read(args: &Read) -> std::io::Result<u8> {
 }
 
 /// The files to read, in the order given; what cannot be listed is an outcome of its own.
-fn list(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Outcome>) {
+fn list(paths: &[PathBuf], quiet: bool) -> (Vec<PathBuf>, Vec<Outcome>) {
     let mut files = Vec::new();
     let mut failed = Vec::new();
     for path in paths {
@@ -67,16 +68,34 @@ fn list(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<Outcome>) {
             Ok(found) if found.captures.is_empty() => failed.push((
                 path.display().to_string(),
                 Err(format!(
-                    "no capture lies in this folder or below it ({} other files do). A capture is called \
-                     <host>.xplane.pb and lies in plugins/profile/<time>/ of the folder given to jax.profiler.trace",
-                    found.passed_over
+                    "no capture lies in this folder or below it ({}). A capture is called <host>.xplane.pb and lies in \
+                     plugins/profile/<time>/ of the folder given to jax.profiler.trace",
+                    others(&found.passed_over)
                 )),
             )),
-            Ok(found) => files.extend(found.captures),
+            Ok(found) => {
+                if !quiet && !found.passed_over.is_empty() {
+                    let (folder, others) = (path.display().to_string(), others(&found.passed_over));
+                    eprintln!("oomscope: passed over in {}: {}", plain::plain(&folder), plain::plain(&others));
+                }
+                files.extend(found.captures);
+            }
             Err(e) => failed.push((path.display().to_string(), Err(e.to_string()))),
         }
     }
     (files, failed)
+}
+
+/// `3 other files: a.trace.json.gz, memory.prof and notes.txt`, the first few by name.
+fn others(paths: &[PathBuf]) -> String {
+    const NAMED: usize = 8;
+    let names: Vec<String> = paths.iter().take(NAMED).map(|path| file_name(path)).collect();
+    match paths.len() {
+        0 => "no other file does either".to_owned(),
+        1 => format!("1 other file, {}", names.join("")),
+        n if n > NAMED => format!("{n} other files: {} and {} more", names.join(", "), n - NAMED),
+        n => format!("{n} other files: {}", names.join(", ")),
+    }
 }
 
 fn companions(args: &Read) -> Result<Companions, String> {
@@ -92,7 +111,7 @@ fn companions(args: &Read) -> Result<Companions, String> {
                     .and_then(|f| f.take(LARGEST_TEXT).read_to_end(&mut bytes))
                     .map_err(named)?;
             }
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            Some(decode(&bytes))
         }
     };
     let memory_profile = match &args.memory_profile {

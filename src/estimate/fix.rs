@@ -28,7 +28,7 @@ pub enum FixKind {
     Offload,
     /// `shard/n`: parameters, optimizer state and gradients over n devices (FSDP); the batch of each device stays.
     Shard(u32),
-    /// `pool/p`: a pool of p percent of the card (`XLA_PYTHON_CLIENT_MEM_FRACTION`). The plan stays.
+    /// `pool/p`: a pool of p percent of the card (`XLA_CLIENT_MEM_FRACTION`). The plan stays.
     Pool(u32),
 }
 

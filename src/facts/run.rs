@@ -2,8 +2,8 @@
 
 use crate::join::{Group, HostTime, Joined, Moment, Owner};
 use crate::model::{
-    Allocator, Execution, HostEvents, LiveArray, LiveGroup, MissingAllocation, OwnerBand, Platform, Retry,
-    Timeline,
+    Allocator, Execution, HostEvents, LeastFree, LiveArray, LiveGroup, MissingAllocation, OwnerBand,
+    Platform, Retry, Timeline,
 };
 use crate::run::{self, About, Run};
 use crate::terms::{AllocatorKind, Backend, BufferKind, LiveKind};
@@ -86,6 +86,12 @@ fn allocator(run: &Run, joined: &Joined, platform: &Platform, i: usize) -> Optio
         live_at_peak: live_arrays(run, joined, &live),
         timeline: timeline(run, joined, i, 0..i64::MAX, TIMELINE_POINTS),
         pool_growths: a.growths.len() as u64,
+        least_free: a.least_free().map(|l| LeastFree {
+            at_ps: Picos(l.at),
+            bytes: Bytes(l.bytes),
+            in_use_bytes: Bytes(l.in_use),
+            reserved_bytes: Bytes(l.reserved),
+        }),
     })
 }
 

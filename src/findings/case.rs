@@ -155,10 +155,30 @@ impl<'a> Case<'a> {
         self.pool.and_then(|(_, a)| a.capacity_bytes)
     }
 
-    /// The size of the pool, else of the card, with what it is called.
+    /// The size of the pool, else of the card, else what the text of the failure says there is, with what it is called.
     #[must_use]
     pub fn limit(&self) -> Option<(Bytes, &'static str)> {
-        self.capacity().map(|b| (b, "pool")).or_else(|| self.card.map(|b| (b, "card")))
+        let measured = self.capacity().map(|b| (b, "pool")).or_else(|| self.card.map(|b| (b, "card")));
+        measured.or_else(|| self.text_room())
+    }
+
+    /// How [`Case::limit`] is known.
+    #[must_use]
+    pub fn limit_evidence(&self) -> Evidence {
+        match self.capacity().or(self.card) {
+            Some(_) => Evidence::Measured,
+            // Texts round: `15.75G`.
+            None => Evidence::Inferred,
+        }
+    }
+
+    /// What memory there is by the text of a failure of the module analysed.
+    #[must_use]
+    pub fn text_room(&self) -> Option<(Bytes, &'static str)> {
+        let text = self.report.error_text.as_ref()?;
+        let of_it = text.matched.as_ref()?.module.as_ref() == self.report.module.as_ref();
+        let (room, what) = text.room().filter(|_| of_it && self.module.is_some())?;
+        Some((room.about(), what))
     }
 
     /// What the module analysed needs.
@@ -239,10 +259,13 @@ pub fn is_of(execution: &Execution, module: &Module) -> bool {
     }
 }
 
-/// What stayed free at the peak of a pool.
+/// What stayed free at the tightest moment of a pool.
 #[must_use]
 pub fn headroom(pool: &Allocator) -> Option<Bytes> {
-    pool.free_at_peak_bytes.or_else(|| Some(pool.capacity_bytes?.saturating_sub(pool.peak_bytes?)))
+    let tightest = pool.least_free.map(|l| l.bytes);
+    tightest
+        .or(pool.free_at_peak_bytes)
+        .or_else(|| Some(pool.capacity_bytes?.saturating_sub(pool.peak_bytes?)))
 }
 
 /// The evidence of a comparison of the plan with the pool.

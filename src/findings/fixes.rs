@@ -239,12 +239,15 @@ pub(super) fn larger_pool(case: &Case) -> Option<Fix> {
         } else {
             "Less memory outside the pool for the CUDA/ROCm context, NCCL/RCCL, cuDNN and other processes."
         },
-        &format!("{need} is {} of the card's {card}.", words::percent(share)),
+        &format!(
+            "{need} is {} of the card's {card}. JAX refuses this together with the old name, XLA_PYTHON_CLIENT_MEM_FRACTION.",
+            words::percent(share)
+        ),
     );
     fix.need_after_least_bytes = Some(need);
     fix.need_after_most_bytes = Some(need);
     fix.fits_after = Some(if fraction > 0.95 { Fits::Maybe } else { Fits::Yes });
-    fix.code = Some(format!("XLA_PYTHON_CLIENT_MEM_FRACTION={fraction:.2}"));
+    fix.code = Some(format!("XLA_CLIENT_MEM_FRACTION={fraction:.2}"));
     Some(fix)
 }
 

@@ -14,6 +14,23 @@ pub(super) struct Headroom<'a> {
     pub peak: Bytes,
     pub capacity: Bytes,
     pub free: Bytes,
+    /// What of the rest was reserved for loaded programs (TPU).
+    pub reserved: Bytes,
+}
+
+impl Headroom<'_> {
+    /// `At its peak 15.00 GiB of 31.25 GiB were in use in GPU_0_bfc`.
+    pub fn taken(&self, which: &str) -> String {
+        let (capacity, pool) = (self.capacity, name(self.name));
+        if self.reserved.0 == 0 {
+            return format!("{} of {capacity} were in use in {pool}{which}", self.peak);
+        }
+        let taken = capacity.saturating_sub(self.free);
+        format!(
+            "{taken} of {capacity} were taken in {pool}{which}, {} of that reserved for loaded programs (their temp)",
+            self.reserved
+        )
+    }
 }
 
 /// The device pool with the least free bytes at its peak.
@@ -22,7 +39,8 @@ pub(super) fn tightest<'a>(case: &Case<'a>) -> Option<Headroom<'a>> {
         .into_iter()
         .filter_map(|(i, a)| {
             let (capacity, peak) = (a.capacity_bytes?, a.peak_bytes?);
-            Some(Headroom { pool: i, name: &a.name, peak, capacity, free: headroom(a)? })
+            let reserved = a.least_free.map_or(Bytes::ZERO, |l| l.reserved_bytes);
+            Some(Headroom { pool: i, name: &a.name, peak, capacity, free: headroom(a)?, reserved })
         })
         .min_by_key(|h| h.free)
 }
@@ -57,10 +75,9 @@ fn measured(case: &Case, draft: Draft, h: Headroom) -> Draft {
     let pools = case.device_pools().len();
     let tightest = if pools > 1 { format!(", the fullest of {pools}") } else { String::new() };
     let mut sentence = format!(
-        "At its peak {} of {} were in use in {}{tightest}: {} ({}) stayed free.",
-        h.peak,
-        h.capacity,
-        name(h.name),
+        "At {} {}: {} ({}) stayed free.",
+        if h.reserved.0 == 0 { "its peak" } else { "the tightest moment" },
+        h.taken(&tightest),
         h.free,
         percent(free)
     );
@@ -72,6 +89,7 @@ fn measured(case: &Case, draft: Draft, h: Headroom) -> Draft {
         .bytes("peak_bytes", h.peak, Evidence::Measured)
         .bytes("pool_bytes", h.capacity, Evidence::Measured)
         .bytes("headroom_bytes", h.free, Evidence::Measured)
+        .maybe_bytes("reserved_bytes", Some(h.reserved).filter(|r| r.0 > 0), Evidence::Measured)
         .number("headroom_share", free, Evidence::Measured)
         .at("allocator", h.pool, "bytes in use over time");
     let draft = match lifetime {

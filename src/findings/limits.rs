@@ -34,11 +34,11 @@ type Said = Option<(&'static str, String)>;
 
 fn plan_only(case: &Case) -> Said {
     case.module?;
-    Some((
-        "plan-only",
-        "This file holds a plan and no run: what else was alive, and how large the pool is, is unknown."
-            .into(),
-    ))
+    let unknown = match case.text_room() {
+        Some(_) => "what else was alive is unknown",
+        None => "what else was alive, and how large the pool is, is unknown",
+    };
+    Some(("plan-only", format!("This file holds a plan and no run: {unknown}.")))
 }
 
 fn no_allocator_events(case: &Case, reasons: &[String]) -> Said {

@@ -106,6 +106,9 @@ pub fn conclude(
     let findings = findings(&case);
     let verdict = verdict(&case, &findings);
     let limits = limits(&case, no_events);
+    // Sums of what a jitted program runs beside its step say nothing.
+    let op_by_op = op_by_op::runs_op_by_op(&case);
+    report.op_by_op = report.op_by_op.take().filter(|_| op_by_op);
     report.findings = findings;
     report.verdict = verdict;
     report.limits = limits;

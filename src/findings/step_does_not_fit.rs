@@ -48,8 +48,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         .bytes("outputs_bytes", space.outputs_bytes, Evidence::Read)
         .bytes("temp_bytes", space.temp_bytes, Evidence::Read)
         .bytes("constants_bytes", space.constants_bytes, Evidence::Read)
-        .bytes(&format!("{limit_name}_bytes"), limit, Evidence::Measured)
-        .bytes("short_by_bytes", over, PLAN_WITH_POOL)
+        .bytes(&format!("{limit_name}_bytes"), limit, case.limit_evidence())
+        .bytes("short_by_bytes", over, PLAN_WITH_POOL.with(case.limit_evidence()))
         .cause(what.cause())
         .fixes(fixes::best_first(what.fixes(case)))
         .at("module", case.report.modules.iter().position(|m| m.name == module.name), "its totals");

@@ -131,7 +131,7 @@ fn cannot_run(case: &Case) -> Said {
         unit.with_name(limit),
         unit.with_name(over)
     );
-    Some((VerdictStatus::OutOfMemory, sentence, Evidence::Read))
+    Some((VerdictStatus::OutOfMemory, sentence, Evidence::Read.with(case.limit_evidence())))
 }
 
 fn at_risk(case: &Case) -> Said {
@@ -178,10 +178,9 @@ fn fits(case: &Case, findings: &[Finding]) -> Said {
         .map_or_else(String::new, |f| format!(" But: {}.", f.title.trim_end_matches('.')));
     if let Some(h) = healthy::tightest(case) {
         let sentence = format!(
-            "It fits: at the peak {} of {} were in use in {}, {} ({}) stayed free.{but}",
-            h.peak,
-            h.capacity,
-            name(h.name),
+            "It fits: at the {} {}, {} ({}) stayed free.{but}",
+            if h.reserved.0 == 0 { "peak" } else { "tightest moment" },
+            h.taken(""),
             h.free,
             percent(h.free.share_of(h.capacity).unwrap_or(0.0))
         );

@@ -19,6 +19,10 @@ impl Report {
             }
         }
         self.omitted.live_at_last_start = cut(&mut self.live_at_last_start, top, |g| g.bytes);
+        if let Some(ops) = &mut self.op_by_op {
+            self.omitted.op_by_op_functions = cut(&mut ops.by_function, top, |s| s.live_bytes);
+            self.omitted.op_by_op_lines = cut(&mut ops.by_line, top, |s| s.live_bytes);
+        }
         self.omitted.between_executions = cut(&mut self.between_executions, top, |_| Bytes::ZERO);
     }
 }
@@ -50,6 +54,10 @@ pub struct Omitted {
     pub donation_pairs: Cut,
     /// Groups live at the last start.
     pub live_at_last_start: Cut,
+    /// Functions of a program that runs op by op.
+    pub op_by_op_functions: Cut,
+    /// Python lines of a program that runs op by op.
+    pub op_by_op_lines: Cut,
     /// Host events between executions.
     pub between_executions: Cut,
 }

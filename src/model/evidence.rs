@@ -1,8 +1,8 @@
 //! What stands beside a capture: the text of a failure, a device memory profile.
 
 use super::{
-    BeforeMatch, Cut, Failure, PoolDump, ProfileFrame, ProfileStack, ProfileTotal, RematText, StackChange,
-    TextMatch, Tree,
+    BeforeMatch, Cut, Failure, FailureKind, PoolDump, ProfileFrame, ProfileStack, ProfileTotal, RematText,
+    StackChange, TextMatch, TextSize, Tree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,29 @@ pub struct ErrorTextReport {
     pub rematerialization: Vec<RematText>,
     /// What of the capture it is; null without a capture.
     pub matched: Option<TextMatch>,
+}
+
+impl ErrorTextReport {
+    /// The failure that the report is about.
+    #[must_use]
+    pub fn main(&self) -> Option<&Failure> {
+        self.failures.get(usize::try_from(self.main?).ok()?)
+    }
+
+    /// What memory there is in all by the text, and of what: of the device, for a program that did not compile, or of the
+    /// pool whose allocator told of itself.
+    #[must_use]
+    pub fn room(&self) -> Option<(TextSize, &'static str)> {
+        let main = self.main()?;
+        if main.kind == FailureKind::CompileDevice {
+            return Some((main.limit?, "device"));
+        }
+        let of_it = |p: &&PoolDump| {
+            main.allocator.is_none() || p.allocator.is_none() || p.allocator == main.allocator
+        };
+        let limit = self.pools.iter().rfind(of_it)?.limit_bytes?;
+        (main.kind == FailureKind::DevicePool).then(|| (TextSize::exact(limit.0), "pool"))
+    }
 }
 
 /// What a device memory profile says. Evidence: measured.

@@ -66,6 +66,8 @@ pub struct Report {
     pub retries: Vec<Retry>,
     /// Arrays live when the last execution of the module analysed started, by origin; on the device it ran on.
     pub live_at_last_start: Vec<LiveGroup>,
+    /// What ran, summed by function and by Python line; null unless the program runs op by op.
+    pub op_by_op: Option<OpByOp>,
     /// Host events between the last two executions, Python ones first.
     pub between_executions: Vec<HostEvents>,
     /// What it all means, gravest first.
@@ -105,6 +107,7 @@ impl Report {
             executions: Vec::new(),
             retries: Vec::new(),
             live_at_last_start: Vec::new(),
+            op_by_op: None,
             between_executions: Vec::new(),
             findings: Vec::new(),
             limits: Vec::new(),

@@ -16,6 +16,8 @@ pub enum ModuleWhy {
     LargestExecuted,
     /// The largest need; the capture has no executions.
     Largest,
+    /// The text of the failure that was given is of it.
+    ErrorText,
     /// The user asked for it.
     Asked,
 }

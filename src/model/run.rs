@@ -52,6 +52,22 @@ pub struct Allocator {
     pub timeline: Timeline,
     /// Growth of the pool within the capture.
     pub pool_growths: u64,
+    /// The moment with the least free memory; null where the capacity is unknown.
+    pub least_free: Option<LeastFree>,
+}
+
+/// The tightest moment of an allocator. On TPUs it is not that of the most bytes in use: the temp block of a program is
+/// reserved while the program is loaded, and does not count as in use. Evidence: measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeastFree {
+    /// When it was reached first.
+    pub at_ps: Picos,
+    /// Capacity − in use − reserved.
+    pub bytes: Bytes,
+    /// In use then.
+    pub in_use_bytes: Bytes,
+    /// Reserved then for programs that are loaded (TPU); 0 on GPUs.
+    pub reserved_bytes: Bytes,
 }
 
 /// One live array.
@@ -195,4 +211,36 @@ pub struct HostEvents {
     pub count: u64,
     /// Their time together.
     pub duration_ps: Picos,
+}
+
+/// A program that runs op by op, in sums. Evidence: measured; names of modules as the plans have them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpByOp {
+    /// Different modules that ran.
+    pub modules: u64,
+    /// Their executions, over all devices.
+    pub executions: u64,
+    /// By function (`jit_multiply`), over all modules of that name; the most bytes alive first.
+    pub by_function: Vec<OpSum>,
+    /// By the Python line that called them.
+    pub by_line: Vec<OpSum>,
+}
+
+/// The executions of one function, or from one Python line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpSum {
+    /// `jit_multiply`, or `$train.py:88 main`; null where the capture does not say.
+    pub name: Option<String>,
+    /// Different modules among them.
+    pub modules: u64,
+    /// How many.
+    pub executions: u64,
+    /// How long they took on the host, in all.
+    pub duration_ps: Picos,
+    /// What they asked for, in all.
+    pub requested_bytes: Bytes,
+    /// Outputs of them alive when the last execution of the module analysed started.
+    pub live_arrays: u64,
+    /// Their bytes.
+    pub live_bytes: Bytes,
 }

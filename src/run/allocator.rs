@@ -60,6 +60,19 @@ pub struct Peak {
     pub position: Option<usize>,
 }
 
+/// The tightest moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeastFree {
+    /// When first.
+    pub at: i64,
+    /// Capacity − in use − reserved.
+    pub bytes: u64,
+    /// In use then.
+    pub in_use: u64,
+    /// Reserved for programs then.
+    pub reserved: u64,
+}
+
 impl Allocator {
     /// How many events there are.
     #[must_use]
@@ -125,6 +138,25 @@ impl Allocator {
     pub fn free_at(&self, at: i64) -> Option<u64> {
         let taken = self.in_use_at(at)?.saturating_add(self.reserved_at(at));
         self.capacity.map(|c| c.saturating_sub(taken))
+    }
+
+    /// The moment with the least free: when, how much, and what of the rest was in use and reserved.
+    #[must_use]
+    pub fn least_free(&self) -> Option<LeastFree> {
+        let capacity = self.capacity?;
+        let first = self.start.map(|in_use| (0, in_use));
+        let moments = first.into_iter().chain(self.iter().map(|e| (e.at, e.in_use)));
+        moments
+            .map(|(at, in_use)| {
+                let reserved = self.reserved_at(at);
+                LeastFree {
+                    at,
+                    bytes: capacity.saturating_sub(in_use.saturating_add(reserved)),
+                    in_use,
+                    reserved,
+                }
+            })
+            .min_by_key(|l| (l.bytes, l.at))
     }
 
     /// The most in use within the capture.

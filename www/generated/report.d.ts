@@ -56,7 +56,7 @@ export type FailureKind =
 /**
  * How a module was told from the others.
  */
-export type MatchedBy = 'name' | 'totals' | 'request' | 'nothing';
+export type MatchedBy = 'name' | 'totals' | 'need' | 'request' | 'nothing';
 /**
  * How an execution ended.
  */
@@ -72,7 +72,7 @@ export type Severity = 'error' | 'warning' | 'note' | 'ok';
 /**
  * Why a module was chosen.
  */
-export type ModuleWhy = 'launched_no_kernel' | 'largest_executed' | 'largest' | 'asked';
+export type ModuleWhy = 'launched_no_kernel' | 'largest_executed' | 'largest' | 'error_text' | 'asked';
 /**
  * The kind of device a program was compiled for. It decides what the memory spaces are called.
  */
@@ -322,6 +322,10 @@ export interface Report {
    */
   omitted: Omitted;
   /**
+   * What ran, summed by function and by Python line; null unless the program runs op by op.
+   */
+  op_by_op: OpByOp | null;
+  /**
    * The plan of the module analysed, in detail.
    */
   plan: PlanReport | null;
@@ -411,6 +415,10 @@ export interface Allocator {
    */
   largest_free_error_bytes: Bytes | null;
   /**
+   * The moment with the least free memory; null where the capacity is unknown.
+   */
+  least_free: LeastFree | null;
+  /**
    * The most in use since the process started.
    */
   lifetime_peak_bytes: Bytes | null;
@@ -450,6 +458,28 @@ export interface Allocator {
    * Bytes in use over time.
    */
   timeline: Timeline;
+}
+/**
+ * The tightest moment of an allocator. On TPUs it is not that of the most bytes in use: the temp block of a program is
+ * reserved while the program is loaded, and does not count as in use. Evidence: measured.
+ */
+export interface LeastFree {
+  /**
+   * When it was reached first.
+   */
+  at_ps: Picos;
+  /**
+   * Capacity − in use − reserved.
+   */
+  bytes: Bytes;
+  /**
+   * In use then.
+   */
+  in_use_bytes: Bytes;
+  /**
+   * Reserved then for programs that are loaded (TPU); 0 on GPUs.
+   */
+  reserved_bytes: Bytes;
 }
 /**
  * Bytes in use over time, down-sampled so that every peak stays.
@@ -551,6 +581,10 @@ export interface Failure {
    * XLA's error code, `E1000`.
    */
   error_code: string | null;
+  /**
+   * By how much the limit was exceeded, where the message says it.
+   */
+  exceeded_by: TextSize | null;
   /**
    * The executable, `jit_step`, where the message names it.
    */
@@ -1447,9 +1481,71 @@ export interface Omitted {
     [k: string]: Cut;
   };
   /**
+   * Functions of a program that runs op by op.
+   */
+  op_by_op_functions: Cut;
+  /**
+   * Python lines of a program that runs op by op.
+   */
+  op_by_op_lines: Cut;
+  /**
    * Buffers at the peak.
    */
   peak_buffers: Cut;
+}
+/**
+ * A program that runs op by op, in sums. Evidence: measured; names of modules as the plans have them.
+ */
+export interface OpByOp {
+  /**
+   * By function (`jit_multiply`), over all modules of that name; the most bytes alive first.
+   */
+  by_function: OpSum[];
+  /**
+   * By the Python line that called them.
+   */
+  by_line: OpSum[];
+  /**
+   * Their executions, over all devices.
+   */
+  executions: number;
+  /**
+   * Different modules that ran.
+   */
+  modules: number;
+}
+/**
+ * The executions of one function, or from one Python line.
+ */
+export interface OpSum {
+  /**
+   * How long they took on the host, in all.
+   */
+  duration_ps: Picos;
+  /**
+   * How many.
+   */
+  executions: number;
+  /**
+   * Outputs of them alive when the last execution of the module analysed started.
+   */
+  live_arrays: number;
+  /**
+   * Their bytes.
+   */
+  live_bytes: Bytes;
+  /**
+   * Different modules among them.
+   */
+  modules: number;
+  /**
+   * `jit_multiply`, or `$train.py:88 main`; null where the capture does not say.
+   */
+  name: string | null;
+  /**
+   * What they asked for, in all.
+   */
+  requested_bytes: Bytes;
 }
 /**
  * The plan of one module, in detail. Evidence: read.

@@ -1,10 +1,11 @@
 //! The text of a failure as a report, and beside a capture.
 
 use super::written::{Facts, capital, findings, parts};
-use super::{finding, limit, outside};
-use crate::evidence::error_text::{Candidate, ErrorText, FailureKind, TextMatch, match_failure};
+use super::{constant, finding, limit, outside};
+use crate::evidence::error_text::{CONSTANT, Candidate, ErrorText, FailureKind, TextMatch, match_failure};
 use crate::model::{
-    Backend, ErrorTextReport, Limit, Platform, Report, Severity, SourceInfo, Verdict, VerdictStatus,
+    Backend, ErrorTextReport, Finding, Limit, Platform, Report, Severity, SourceInfo, SourceKind, Verdict,
+    VerdictStatus,
 };
 use crate::units::Evidence;
 
@@ -34,29 +35,67 @@ pub fn of_error_text(source: SourceInfo, text: ErrorText) -> Report {
 
 /// Adds the text of a failure to the report of a capture: what of it the failure is.
 pub fn add_error_text(report: &mut Report, text: ErrorText, modules: &[Candidate<'_>]) {
-    let mut matched = None;
-    if let Some(main) = text.main() {
-        if let Some(outside) = outside::find(main) {
-            report.findings.insert(0, outside);
-        } else {
-            let found = match_failure(main, modules);
-            let title = if found.module.is_some() {
-                "Your error, in this capture"
-            } else {
-                "Your error is not in this capture"
-            };
-            let exact = main.requested.is_some_and(|r| r.is_exact());
-            let mut note = finding("error-text", Severity::Note, title, found.sentence.clone(), "");
-            note.evidence = if exact { Evidence::Read } else { Evidence::Inferred };
-            report.findings.push(note);
-            matched = Some(found);
-        }
-    } else {
+    report.error_text = Some(beside(text, modules));
+    tell_beside(report);
+}
+
+/// What a text says, and what of a capture's modules it is of. Where a report has this before its findings are made, they
+/// know what memory the text says there is.
+#[must_use]
+pub fn beside(text: ErrorText, modules: &[Candidate<'_>]) -> ErrorTextReport {
+    let main = text.main().filter(|main| outside::find(main).is_none());
+    let matched = main.map(|main| match_failure(main, modules));
+    section(text, matched)
+}
+
+/// Says in the findings of a report what its text of a failure is of.
+pub fn tell_beside(report: &mut Report) {
+    let Some(text) = &report.error_text else { return };
+    let Some(main) = text.main() else {
         let sentence =
             "The text that was given beside the capture holds no failure of memory that is known here.";
         report.warnings.push(crate::terms::Warning::new("error-text", sentence));
+        return;
+    };
+    let Some(found) = &text.matched else {
+        if let Some(outside) = outside::find(main) {
+            report.findings.insert(0, outside);
+        }
+        return;
+    };
+    let title = match found.module {
+        Some(_) => "Your error, in this capture",
+        None => "Your error is not in this capture",
+    };
+    let exact = main.requested.is_some_and(|r| r.is_exact());
+    let mut note = finding("error-text", Severity::Note, title, found.sentence.clone(), "");
+    note.evidence = if exact { Evidence::Read } else { Evidence::Inferred };
+    // A constant's failure is told by the text alone: the plan holds no more of it.
+    let constant = constant::find(main);
+    // A plan has no run: what failed is known by the text.
+    let alone = (report.source.kind == SourceKind::HloProto && found.module.is_some()).then(|| whole(text));
+    report.findings.push(note);
+    if let Some(constant) = constant {
+        report.findings.insert(0, constant);
     }
-    report.error_text = Some(section(text, matched));
+    if let Some(facts) = alone.as_ref().and_then(Facts::of) {
+        let new = |f: &Finding| report.findings.iter().all(|other| other.id != f.id);
+        let more: Vec<Finding> = findings(&facts).into_iter().filter(new).collect();
+        report.findings.extend(more);
+        report.findings.sort_by_key(|f| f.severity);
+        if report.verdict.status == VerdictStatus::CannotTell {
+            report.verdict = verdict(&facts);
+        }
+    }
+}
+
+/// The text again, of its part of a report.
+fn whole(text: &ErrorTextReport) -> ErrorText {
+    ErrorText {
+        failures: text.failures.clone(),
+        pools: text.pools.clone(),
+        rematerialization: text.rematerialization.clone(),
+    }
 }
 
 fn section(text: ErrorText, matched: Option<TextMatch>) -> ErrorTextReport {
@@ -90,15 +129,30 @@ fn backend(text: &ErrorText) -> Option<Backend> {
 fn verdict(facts: &Facts<'_>) -> Verdict {
     let main = facts.main;
     let who = capital(&facts.who());
-    let asked = main.requested.map_or_else(|| "memory".to_owned(), |r| r.to_string());
+    if main.what.as_deref() == Some(CONSTANT) {
+        let sentence = match main.requested {
+            Some(asked) => format!("{who} was not loaded: {asked} for one of its constants were not free."),
+            None => format!("{who} was not loaded: there was no room for one of its constants."),
+        };
+        return Verdict { status: VerdictStatus::OutOfMemory, sentence, evidence: Evidence::Read };
+    }
+    let asked = match (main.requested, main.what.as_deref()) {
+        (Some(requested), _) => requested.to_string(),
+        // TensorFlow says the tensor and not its size.
+        (None, Some(what)) if main.kind == FailureKind::DevicePool => what.to_owned(),
+        (None, _) => "memory".to_owned(),
+    };
     let sentence = match main.kind {
         FailureKind::CompileDevice => match main.limit {
             Some(limit) => {
-                format!("{who} did not compile: it needs {asked} of the {limit} that the device has.")
+                let by = main.exceeded_by.map_or_else(String::new, |by| format!(", {by} too much"));
+                format!("{who} did not compile: it needs {asked} of the {limit} that the device has{by}.")
             }
             None => format!("{who} did not compile: it needs more memory than the device has."),
         },
-        FailureKind::DevicePool | FailureKind::DevicePoolOptional if main.requested.is_none() => {
+        FailureKind::DevicePool | FailureKind::DevicePoolOptional
+            if main.requested.is_none() && main.what.is_none() =>
+        {
             let need = facts.need().map_or_else(String::new, |n| format!(", which needs {n}"));
             format!("The text is the plan of a step{need}; the message with the request is not in it.")
         }

@@ -1,6 +1,7 @@
 //! Reports of evidence that comes alone (the text of a failure, a device memory profile, a text dump of XLA), and the
 //! same evidence beside a capture.
 
+mod constant;
 mod dump;
 mod error_text;
 mod memory_profile;
@@ -8,7 +9,7 @@ mod outside;
 mod written;
 
 pub use dump::of_dump;
-pub use error_text::{add_error_text, of_error_text};
+pub use error_text::{add_error_text, beside, of_error_text, tell_beside};
 pub use memory_profile::{add_memory_profile, of_memory_profile};
 
 use crate::evidence::error_text::TextSize;

@@ -121,7 +121,7 @@ fn words(kind: FailureKind) -> Option<(&'static str, &'static str, Vec<Fix>)> {
             "The message is PyTorch's. If JAX runs in the same process or on the same card, its pool took 75 % at its start.",
             vec![fix(
                 "share-the-card",
-                "Give JAX a smaller share (`XLA_PYTHON_CLIENT_MEM_FRACTION=.3`), or let it take what it needs \
+                "Give JAX a smaller share (`XLA_CLIENT_MEM_FRACTION=.3`), or let it take what it needs \
                  (`XLA_PYTHON_CLIENT_PREALLOCATE=false`).",
                 "Less for JAX.",
                 "",
@@ -142,6 +142,6 @@ fn smaller_pool() -> Fix {
         "Less room for the program's own arrays.",
         "A capture shows the pool's share now: its capacity over the card's memory.",
     );
-    fix.code = Some("XLA_PYTHON_CLIENT_MEM_FRACTION=.65".into());
+    fix.code = Some("XLA_CLIENT_MEM_FRACTION=.65".into());
     fix
 }

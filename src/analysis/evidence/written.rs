@@ -1,6 +1,6 @@
 //! What the text of a failure means: findings out of what it says alone.
 
-use super::{finding, fix, outside, with_sizes};
+use super::{constant, finding, fix, outside, with_sizes};
 use crate::evidence::error_text::{ErrorText, Failure, FailureKind, PlanText, PoolDump, TextSize};
 use crate::findings::{cause_of_role, role_words};
 use crate::model::{Finding, Fix, Role, Severity};
@@ -53,7 +53,11 @@ impl<'a> Facts<'a> {
         self.main.requested.zip(temp).is_some_and(|(asked, temp)| asked.overlaps(temp))
     }
 
+    /// A program that did not compile does not fit, also where what it needs and what there is are printed alike.
     fn does_not_fit(&self) -> bool {
+        if self.main.kind == FailureKind::CompileDevice && self.main.limit.is_some() {
+            return true;
+        }
         self.need().zip(self.room()).is_some_and(|(need, room)| need.least_bytes > room.most_bytes)
     }
 
@@ -72,6 +76,7 @@ impl<'a> Facts<'a> {
 pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = [
         outside::find(facts.main),
+        constant::find(facts.main),
         does_not_fit(facts),
         fragmented(facts),
         others_hold_the_rest(facts),
@@ -93,13 +98,16 @@ fn does_not_fit(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.does_not_fit() {
         return None;
     }
-    let short = need.about().saturating_sub(room.about());
+    let short = match facts.main.exceeded_by {
+        Some(by) => by.to_string(),
+        None => format!("about {}", need.about().saturating_sub(room.about())),
+    };
     let of_what =
         if facts.main.what.as_deref() == Some("HLO temporaries") { " for its temporaries alone" } else { "" };
     let parts =
         facts.plan().map(parts).filter(|p| !p.is_empty()).map_or_else(String::new, |p| format!(" ({p})"));
     let mut sentence = format!(
-        "{} needs {need}{of_what}{parts}, and the {} has {room}: short by about {short}.",
+        "{} needs {need}{of_what}{parts}, and the {} has {room}: short by {short}.",
         capital(&facts.who()),
         if facts.main.kind == FailureKind::CompileDevice { "device" } else { "pool" }
     );

@@ -1,5 +1,8 @@
 //! Text as it comes from terminals and log files, made into lines of one writer each.
 
+use super::prefix::Prefixes;
+use std::borrow::Cow;
+
 /// One line of one writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
@@ -23,7 +26,10 @@ pub fn decode(bytes: &[u8]) -> String {
             Err(_) => bytes.iter().map(|&b| b as char).collect(),
         },
     };
-    if text.contains('\u{1b}') { without_escapes(&text) } else { text }
+    match without_escapes(&text) {
+        Cow::Owned(clean) => clean,
+        Cow::Borrowed(_) => text,
+    }
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
@@ -31,8 +37,11 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Drops `ESC [ … letter`.
-fn without_escapes(text: &str) -> String {
+/// Drops `ESC [ … letter`, the colours of a terminal.
+pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -47,11 +56,12 @@ fn without_escapes(text: &str) -> String {
             }
         }
     }
-    out
+    Cow::Owned(out)
 }
 
-/// The lines of each writer, in the order in which the writers first speak. Launchers mark each line with its process
-/// (`[rank 3] `, `[1,3]<stderr>:`, `3: `, `(worker pid=7) `), and lines of several processes interleave.
+/// The lines of each writer, in the order in which the writers first speak, without what loggers put before them.
+/// Launchers mark each line with its process (`[rank 3] `, `[1,3]<stderr>:`, `3: `, `(worker pid=7) `, `worker-3 | `), and
+/// lines of several processes interleave.
 pub(super) fn writers(text: &str) -> Vec<(String, Vec<Line<'_>>)> {
     let mut writers: Vec<(String, Vec<Line<'_>>)> = Vec::new();
     let mut at = std::collections::HashMap::new();
@@ -67,6 +77,14 @@ pub(super) fn writers(text: &str) -> Vec<(String, Vec<Line<'_>>)> {
         });
         let number = i as u64 + 1;
         writers[index].1.push(Line { number, text: rest.trim_end() });
+    }
+    for (_, lines) in &mut writers {
+        let prefixes = Prefixes::learn(lines);
+        if !prefixes.is_empty() {
+            for line in lines {
+                line.text = prefixes.strip(line.text);
+            }
+        }
     }
     writers
 }
@@ -84,12 +102,17 @@ fn mark_end(line: &str) -> usize {
         let Some(end) = inside.find(']') else { return 0 };
         let mark = inside[..end].to_ascii_lowercase();
         let named = mark.trim_start_matches(|c: char| c.is_ascii_alphabetic() || " :=_-".contains(c));
-        let known = mark.starts_with("rank") || mark.starts_with("proc") || mark.starts_with("worker");
-        // `[3]`, `[rank3]`, `[rank: 3]`, `[1,3]` of mpirun, which goes on with `<stderr>:`.
-        if digits(&mark) || (known && digits(named)) || mark.split(',').all(digits) {
+        let known = ["rank", "proc", "worker", "default"].iter().any(|name| mark.starts_with(name));
+        // `[3]`, `[rank3]:`, `[rank: 3]`, `[default3]:` of torchrun, `[1,3]` of mpirun, which goes on with `<stderr>:`,
+        // `[pod/train-3/main]` of kubectl.
+        if digits(&mark)
+            || (known && digits(named))
+            || mark.split(',').all(digits)
+            || mark.starts_with("pod/")
+        {
             let after = end + 2;
             let rest = &line[after..];
-            return ["<stderr>:", "<stdout>:"]
+            return ["<stderr>:", "<stdout>:", ":"]
                 .iter()
                 .find(|s| rest.starts_with(**s))
                 .map_or(after, |s| after + s.len());
@@ -102,6 +125,17 @@ fn mark_end(line: &str) -> usize {
         && line[..end].contains("pid=")
     {
         return end + 1;
+    }
+    // docker compose: `worker-3  | `.
+    if let Some((name, _)) = line.split_once(" | ") {
+        let name = name.trim_end();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.contains(|c: char| c.is_ascii_digit())
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(is_name)
+        {
+            return line.find(" | ").map_or(0, |at| at + 2);
+        }
     }
     // srun -l: `3: `, padded to a width.
     let padded = line.trim_start_matches(' ');
@@ -116,8 +150,24 @@ fn mark_end(line: &str) -> usize {
     0
 }
 
-/// A line without what loggers put before it: time, level, file and line.
+/// A line without what loggers put before it: time, level, file and line; several times where one logger's lines went
+/// through another.
 pub(super) fn without_log_prefix(line: &str) -> &str {
+    let mut rest = line;
+    for _ in 0..MOST_LOGGERS {
+        let less = without_one_prefix(rest);
+        if less.len() == rest.len() {
+            break;
+        }
+        rest = less;
+    }
+    rest
+}
+
+/// Loggers that pass lines on to each other.
+const MOST_LOGGERS: usize = 3;
+
+fn without_one_prefix(line: &str) -> &str {
     // `2026-01-01 12:00:00.123456: W external/xla/…/bfc_allocator.cc:501] text`, `E0101 12:00:00.1 27487 file.cc:28] text`.
     for end in [".cc:", ".cpp:", ".h:", ".py:"] {
         if let Some(at) = line.find(end) {

@@ -1,6 +1,6 @@
 //! The text of a failure beside the modules of a capture: which allocation of which plan was asked for.
 
-use super::{Failure, PlanTotals, TextSize};
+use super::{Failure, FailureKind, PlanTotals, TextSize};
 use crate::plan::Summary;
 use crate::terms::BufferKind;
 use crate::units::Bytes;
@@ -40,6 +40,8 @@ pub enum MatchedBy {
     Name,
     /// The text's totals are those of its plan.
     Totals,
+    /// The compiler refused as much as its plan needs in all.
+    Need,
     /// Its plan has an allocation of the size asked for.
     Request,
     /// Nothing did.
@@ -106,10 +108,13 @@ struct Judged<'a> {
     request: Vec<RequestMatch>,
     differences: Vec<TotalDifference>,
     totals_agree: bool,
+    /// The need that the compiler refused, of a program that did not compile.
+    refused: Option<Bytes>,
 }
 
 fn judge<'a>(failure: &Failure, candidate: Candidate<'a>) -> Judged<'a> {
     let request = requests(failure, candidate);
+    let refused = refused_need(failure, candidate);
     let totals = failure.plan.as_ref().map(|p| p.totals).unwrap_or_default();
     let (compared, differences) = compare(&totals, candidate.summary);
     let totals_agree = compared >= 2 && differences.is_empty();
@@ -118,11 +123,24 @@ fn judge<'a>(failure: &Failure, candidate: Candidate<'a>) -> Judged<'a> {
     let by = match () {
         () if named => MatchedBy::Name,
         () if totals_agree => MatchedBy::Totals,
+        () if refused.is_some() && failure.executable.is_none() => MatchedBy::Need,
         // A plan of other totals has the size by chance, or is another compilation of the same program: say so below.
         () if !request.is_empty() && failure.executable.is_none() => MatchedBy::Request,
         () => MatchedBy::Nothing,
     };
-    Judged { candidate, by, request, differences, totals_agree }
+    Judged { candidate, by, request, differences, totals_agree, refused }
+}
+
+/// The whole need of a plan, where it is what a failed compilation says that the program uses. The compiler counts what it
+/// keeps back for itself too, where its account lists it.
+fn refused_need(failure: &Failure, candidate: Candidate<'_>) -> Option<Bytes> {
+    let need = candidate.summary.need().filter(|need| need.0 > 0)?;
+    let used = failure.requested.filter(|_| failure.kind == FailureKind::CompileDevice)?;
+    let reserved = failure.plan.as_ref().and_then(super::PlanText::reserved);
+    let with_reserved = reserved.is_some_and(|r| {
+        used.overlaps(TextSize { least_bytes: need + r.least_bytes, most_bytes: need + r.most_bytes })
+    });
+    (used.contains(need) || with_reserved).then_some(need)
 }
 
 impl Judged<'_> {
@@ -131,7 +149,7 @@ impl Judged<'_> {
             self.by != MatchedBy::Nothing,
             self.totals_agree,
             self.by == MatchedBy::Name,
-            !self.request.is_empty(),
+            self.refused.is_some() || !self.request.is_empty(),
         )
     }
 
@@ -143,6 +161,7 @@ impl Judged<'_> {
         let module = self.candidate.name;
         let asked = failure.requested.map_or_else(|| "request".to_owned(), |r| r.to_string());
         let mut sentence = match self.request.as_slice() {
+            _ if failure.kind == FailureKind::CompileDevice => self.not_compiled(failure, &asked),
             [] if failure.requested.is_none() => format!("The text is of {module}."),
             [] => format!(
                 "The text is of {module}, but no output or temp block of its plan is {asked}: it was another allocation, or \
@@ -158,13 +177,35 @@ impl Judged<'_> {
                 rest.len()
             ),
         };
-        if let Some(first) = self.differences.first() {
+        let differ: Vec<String> = self
+            .differences
+            .iter()
+            .map(|d| format!("{} {} in the text and {} in the plan", d.what, d.text, d.plan_bytes))
+            .collect();
+        if !differ.is_empty() {
             sentence += &format!(
-                " Its totals differ from the text's ({}: {} in the text, {} in the plan): it is not the same compilation.",
-                first.what, first.text, first.plan_bytes
+                " Its totals differ from the text's ({}): it is not the same compilation.",
+                differ.join(", ")
             );
         }
         sentence
+    }
+
+    /// The sentence where the compiler refused the whole program.
+    fn not_compiled(&self, failure: &Failure, asked: &str) -> String {
+        let module = self.candidate.name;
+        let room = failure.limit.map_or_else(String::new, |l| format!(": the device has {l}"));
+        match (self.refused, self.need()) {
+            (Some(need), _) => format!(
+                "The {asked} of your error is the whole need of {module} ({} bytes). It did not compile{room}.",
+                need.0
+            ),
+            (None, Bytes(0)) => format!("The text is of {module}, which did not compile{room}."),
+            (None, need) => format!(
+                "The text is of {module}, which did not compile{room}. Its {asked} is not the need of this plan ({need}): another \
+                 compilation, or the compiler counts more than the plan."
+            ),
+        }
     }
 }
 
@@ -174,6 +215,13 @@ fn not_found(failure: &Failure, modules: usize) -> String {
     match (modules, &failure.executable) {
         (0, _) => "The capture holds no plan to find the request in.".to_owned(),
         (_, Some(name)) => format!("The capture holds no plan of {name}, which your error is of."),
+        _ if failure.kind == FailureKind::CompileDevice => format!(
+            "{asked} is the need of none of the {modules} modules here: a program that did not compile has no plan in a capture."
+        ),
+        (1, _) => format!(
+            "{asked} is no output and no temp block of the one module here: a transfer, an operation outside of it, or another \
+             compilation of the program."
+        ),
         _ => format!(
             "{asked} is no output and no temp block of the {modules} modules of this capture: a transfer, an operation \
              outside of them, or a run before or after it."

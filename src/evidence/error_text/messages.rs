@@ -2,13 +2,17 @@
 //!
 //! Sources: `xla/stream_executor/integrations/tf_allocator_adapter.cc` (`Out of memory while trying to allocate`),
 //! `xla/tsl/framework/bfc_allocator.cc` (`Allocator (…) ran out of memory`), `xla/stream_executor/cuda/cuda_executor.cc`
-//! (`failed to allocate … from device`), `xla/stream_executor/gpu/gpu_cudamallocasync_allocator.cc`, XLA's pages on error
-//! codes E0100, E1000 and E1001, and messages in public reports from 2022 on.
+//! (`failed to allocate … from device`), `xla/stream_executor/gpu/gpu_cudamallocasync_allocator.cc`, `xla/service/gpu/gpu_executable.cc` (`Failed to
+//! allocate … for new constant`), XLA's pages on error codes E0100, E1000 and E1001, and messages in public reports from
+//! 2022 on.
 
 use super::lines::{Line, without_log_prefix};
 use super::words::{Words, bare, number_in, size_in};
-use super::{Failure, FailureKind, RematText, TextSize};
+use super::{Failure, FailureKind, RematText, TextSize, signs};
 use crate::units::Bytes;
+
+/// What a request for one of the program's constants is called.
+pub(crate) const CONSTANT: &str = "a constant of the program";
 
 /// A sentence and what it means. `{}` are words that are read by `fill`.
 struct Rule {
@@ -78,7 +82,7 @@ const RULES: &[Rule] = &[
         pattern: "Ran out of memory in memory space {} Used {} of {} {} Exceeded {} capacity by {}",
         kind: FailureKind::CompileDevice,
         fill: |f, w| {
-            (f.requested, f.limit) = (size(w, 1), size(w, 2));
+            (f.requested, f.limit, f.exceeded_by) = (size(w, 1), size(w, 2), size(w, 5));
             if w.first().is_some_and(|space| bare(space) != "hbm") {
                 f.kind = FailureKind::CompileVmem;
             }
@@ -92,7 +96,7 @@ const RULES: &[Rule] = &[
     Rule {
         pattern: "Scoped allocation with size {} and limit {} exceeded scoped vmem limit by {}",
         kind: FailureKind::CompileVmem,
-        fill: |f, w| (f.requested, f.limit) = (size(w, 0), size(w, 1)),
+        fill: |f, w| (f.requested, f.limit, f.exceeded_by) = (size(w, 0), size(w, 1), size(w, 2)),
     },
     Rule {
         pattern: "Ran out of memory on HBM the total memory required for HLO temporaries {} exceeds available HBM {}",
@@ -132,6 +136,26 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        pattern: "Failed to allocate {} bytes for new constant",
+        kind: FailureKind::DevicePool,
+        fill: |f, w| (f.requested, f.what) = (size(w, 0), Some(CONSTANT.into())),
+    },
+    Rule {
+        pattern: "OOM when allocating tensor with {} and type {} on {} by allocator {}",
+        kind: FailureKind::DevicePool,
+        fill: |f, w| {
+            f.what = name(w, 0).zip(name(w, 1)).map(|(shape, dtype)| format!("{dtype} {shape}"));
+            f.device = w.get(2).and_then(|w| w.rsplit(':').next()).and_then(|n| n.parse().ok());
+            f.allocator = name(w, 3);
+        },
+    },
+    Rule {
+        pattern: "Unable to allocate {} {} for an array with shape",
+        kind: FailureKind::Host,
+        fill: |f, w| f.requested = TextSize::parse(&w.concat()),
+    },
+    Rule { pattern: "Reason OOMKilled", kind: FailureKind::Host, fill: |_, _| () },
+    Rule {
         pattern: "Shared memory size limit exceeded requested {} available {}",
         kind: FailureKind::KernelSharedMemory,
         fill: |f, w| (f.requested, f.limit) = (size(w, 0), size(w, 1)),
@@ -161,29 +185,6 @@ const RULES: &[Rule] = &[
         kind: FailureKind::PyTorch,
         fill: |f, w| f.requested = TextSize::parse(&w.iter().map(|w| bare(w)).collect::<String>()),
     },
-];
-
-/// Words that say it by themselves, where no sentence on their line did.
-const SIGNS: &[(&str, FailureKind)] = &[
-    ("CUDNN_STATUS_ALLOC_FAILED", FailureKind::Library),
-    ("CUBLAS_STATUS_ALLOC_FAILED", FailureKind::Library),
-    ("CUSOLVER_STATUS_ALLOC_FAILED", FailureKind::Library),
-    ("CUSPARSE_STATUS_ALLOC_FAILED", FailureKind::Library),
-    ("CUFFT_ALLOC_FAILED", FailureKind::Library),
-    ("rocblas_status_memory_error", FailureKind::Library),
-    ("miopenStatusAllocFailed", FailureKind::Library),
-    ("Failed to CUDA malloc", FailureKind::Collectives),
-    ("Failed to CUDA calloc", FailureKind::Collectives),
-    ("Cuda failure 'out of memory'", FailureKind::Collectives),
-    ("Cuda failure 2 'out of memory'", FailureKind::Collectives),
-    ("HIP failure 'out of memory'", FailureKind::Collectives),
-    ("CUDA_ERROR_OUT_OF_MEMORY", FailureKind::Driver),
-    ("HIP_ERROR_OutOfMemory", FailureKind::Driver),
-    ("hipErrorOutOfMemory", FailureKind::Driver),
-    ("std::bad_alloc", FailureKind::Host),
-    ("Out of memory: Killed process", FailureKind::Host),
-    ("oom-kill", FailureKind::Host),
-    ("MemoryError", FailureKind::Host),
 ];
 
 fn size(words: &[&str], at: usize) -> Option<TextSize> {
@@ -223,7 +224,7 @@ pub(super) fn failures(lines: &[Line<'_>]) -> Vec<Failure> {
         rest = &rest[end..];
     }
     if found.is_empty()
-        && let Some(&(sign, kind)) = SIGNS.iter().find(|(sign, _)| text.contains(sign))
+        && let Some((sign, kind)) = signs::find(text)
     {
         let mut failure = blank(kind, line);
         failure.what = Some(sign.to_owned());
@@ -232,9 +233,12 @@ pub(super) fn failures(lines: &[Line<'_>]) -> Vec<Failure> {
     found
 }
 
-/// `RESOURCE_EXHAUSTED` in a form that no rule knows, with the words after it.
+/// `RESOURCE_EXHAUSTED` in a form that no rule knows, with the words after it. A status has a colon behind its code.
 pub(super) fn unknown(line: &Line<'_>) -> Option<Failure> {
-    let (_, after) = without_log_prefix(line.text).split_once("RESOURCE_EXHAUSTED")?;
+    let (_, after) = without_log_prefix(line.text).split_once("RESOURCE_EXHAUSTED:")?;
+    if signs::is_code_or_advice(line.text) {
+        return None;
+    }
     let mut failure = blank(FailureKind::Unknown, line);
     let what: String = after.trim_start_matches([':', ' ']).chars().take(300).collect();
     failure.what = (!what.is_empty()).then_some(what);
@@ -251,6 +255,7 @@ pub(super) fn blank(kind: FailureKind, line: &Line<'_>) -> Failure {
         rounded_bytes: None,
         free: None,
         limit: None,
+        exceeded_by: None,
         allocator: None,
         device: None,
         executable: None,

@@ -9,11 +9,14 @@ mod messages;
 mod model;
 mod plan;
 mod pool;
+mod prefix;
+mod signs;
 mod size;
 mod words;
 
 pub use lines::decode;
 pub use matching::{Candidate, MatchedBy, RequestMatch, TextMatch, TotalDifference, match_failure};
+pub(crate) use messages::CONSTANT;
 pub use model::{
     ChunksOfSize, ErrorText, Failure, FailureKind, PlanText, PlanTotals, PoolDump, RematText, TextBuffer,
     UsagePart,
@@ -23,7 +26,7 @@ pub use size::TextSize;
 pub(super) use plan::{opcode as opcode_of, role as role_of_buffer};
 pub(super) use words::quoted;
 
-use lines::{Line, writers};
+use lines::{Line, without_escapes, writers};
 
 /// How many lines after a message can still name its executable or begin its plan.
 const NEAR: usize = 12;
@@ -35,7 +38,8 @@ impl ErrorText {
     #[must_use]
     pub fn read(text: &str) -> ErrorText {
         let mut whole = ErrorText::default();
-        for (writer, lines) in writers(text) {
+        let text = without_escapes(text);
+        for (writer, lines) in writers(&text) {
             let mut one = Reader::default();
             one.read(&lines);
             for failure in one.failures {
@@ -136,6 +140,7 @@ fn merge(into: &mut Failure, other: Failure) {
     into.rounded_bytes = into.rounded_bytes.or(other.rounded_bytes);
     into.free = into.free.or(other.free);
     into.limit = into.limit.or(other.limit);
+    into.exceeded_by = into.exceeded_by.or(other.exceeded_by);
     into.allocator = into.allocator.take().or(other.allocator);
     into.device = into.device.or(other.device);
     into.executable = into.executable.take().or(other.executable);
@@ -170,8 +175,11 @@ impl Reader {
                 at += taken.max(1);
                 continue;
             }
-            let found = messages::failures(&lines[at..]);
-            if found.is_empty() {
+            // A traceback shows the program's text below each place in it, indented: nobody said what stands there.
+            let indented = line.text.starts_with([' ', '\t']);
+            let is_code = indented && at > 0 && lines[at - 1].text.trim_start().starts_with("File \"");
+            let found = if is_code { Vec::new() } else { messages::failures(&lines[at..]) };
+            if found.is_empty() && !is_code {
                 if let Some(remat) = messages::rematerialization(&lines[at..]) {
                     self.rematerialization.push(remat);
                 } else if let Some(unknown) = messages::unknown(line)
@@ -192,6 +200,9 @@ impl Reader {
     }
 
     fn plan(&mut self, plan: PlanText, line: &Line<'_>, of: Option<usize>) {
+        if plan.is_empty() {
+            return;
+        }
         let kind = if plan.usage.is_empty() { FailureKind::DevicePool } else { FailureKind::CompileDevice };
         let alone = Failure { plan: Some(plan), ..messages::blank(kind, line) };
         match of.and_then(|i| self.failures.get_mut(i)) {

@@ -36,6 +36,8 @@ pub struct Failure {
     pub free: Option<TextSize>,
     /// What there is in all: the memory of the device, or the limit that was exceeded.
     pub limit: Option<TextSize>,
+    /// By how much the limit was exceeded, where the message says it.
+    pub exceeded_by: Option<TextSize>,
     /// The allocator, `GPU_0_bfc`.
     pub allocator: Option<String>,
     /// The device's ordinal.
@@ -107,6 +109,20 @@ pub struct PlanText {
     pub buffers: Vec<TextBuffer>,
     /// What the TPU compiler counts, in its own words, in its order.
     pub usage: Vec<UsagePart>,
+}
+
+impl PlanText {
+    /// Whether it says nothing at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.totals == PlanTotals::default() && self.buffers.is_empty() && self.usage.is_empty()
+    }
+
+    /// What the compiler keeps back of the device's memory, where its account says it (TPU).
+    #[must_use]
+    pub fn reserved(&self) -> Option<TextSize> {
+        self.usage.iter().find(|part| part.of == "total" && part.name == "reserved")?.size
+    }
 }
 
 /// Totals of `BufferAssignment stats`. A donated allocation counts as parameter and as live-out, and once in the total.
@@ -194,6 +210,15 @@ pub struct PoolDump {
 }
 
 impl PoolDump {
+    /// Whether it says nothing: its lines were of something else.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let sizes = [self.largest_free, self.free_in_pool, self.pool, self.unmapped];
+        let bytes =
+            [self.limit_bytes, self.in_use_bytes, self.peak_in_use_bytes, self.largest_allocation_bytes];
+        self.in_use.is_empty() && sizes.iter().all(Option::is_none) && bytes.iter().all(Option::is_none)
+    }
+
     /// Limit − in use.
     #[must_use]
     pub fn free_bytes(&self) -> Option<Bytes> {

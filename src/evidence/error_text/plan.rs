@@ -15,17 +15,20 @@ const MOST_CONTINUED: usize = 400;
 
 /// Whether a plan begins at this line.
 pub(super) fn begins(line: &str) -> bool {
-    ["BufferAssignment OOM Debugging", "BufferAssignment stats:", "Peak buffers:"]
-        .iter()
-        .any(|s| line.contains(s))
+    line.contains("BufferAssignment OOM Debugging")
+        || ["BufferAssignment stats:", "Peak buffers:"].iter().any(|head| line.trim_end().ends_with(head))
         || is_account(line)
 }
 
-/// Whether the TPU compiler's account begins at this line.
+/// Whether the TPU compiler's account begins at this line: `Total hbm usage >= 18.11G:`, `Program hbm requirement
+/// 17.08G:`, `Largest program allocations in hbm:`.
 pub(super) fn is_account(line: &str) -> bool {
-    (line.contains("Total ") && line.contains(" usage >="))
-        || (line.contains("Program ") && line.contains(" requirement"))
-        || line.contains("Largest program allocations in ")
+    let words = |key: &str| after(line, key).map(|rest| rest.split_whitespace().collect::<Vec<_>>());
+    let is_size = |word: &str| TextSize::parse(word).is_some();
+    words("Total ").is_some_and(|w| matches!(w[..], [_, "usage", ">=", size] if is_size(size)))
+        || words("Program ").is_some_and(|w| matches!(w[..], [_, "requirement", size] if is_size(size)))
+        || words("Largest program allocations in ")
+            .is_some_and(|w| matches!(w[..], [space] if space.ends_with(':')))
 }
 
 /// Reads a plan at the beginning of `lines`; how many lines it takes.

@@ -42,7 +42,7 @@ impl Pools {
             self.dump(line, allocator).in_use.push(ChunksOfSize { bytes: Bytes(size), count });
         } else if let Some(rest) = after(text, "Allocator memory summary: ") {
             summary(self.dump(line, allocator), rest);
-        } else if text.starts_with("Stats:") {
+        } else if text == "Stats:" {
             self.dump(line, allocator);
             self.in_stats = true;
         } else if !is_other(text) {
@@ -83,6 +83,7 @@ impl Pools {
 
     /// The dumps, with chunks in order.
     pub fn finish(mut self) -> Vec<PoolDump> {
+        self.dumps.retain(|dump| !dump.is_empty());
         for dump in &mut self.dumps {
             dump.in_use.sort_by_key(|c| std::cmp::Reverse((c.bytes.0.saturating_mul(c.count), c.bytes)));
         }
@@ -92,14 +93,18 @@ impl Pools {
 
 /// `InUse at 7f… of size 256 next 5`, before 2019 `Chunk at`.
 fn chunk_in_use(text: &str) -> Option<u64> {
-    let rest = text.strip_prefix("InUse at ").or_else(|| text.strip_prefix("Chunk at "))?;
-    number_in(after(rest, "of size ")?)
+    size_at(text.strip_prefix("InUse at ").or_else(|| text.strip_prefix("Chunk at "))?)
 }
 
 /// `Free  at 7f… of size 256 next 5`.
 fn free_chunk(text: &str) -> Option<u64> {
-    let rest = text.strip_prefix("Free")?.trim_start().strip_prefix("at ")?;
-    number_in(after(rest, "of size ")?)
+    size_at(text.strip_prefix("Free")?.trim_start().strip_prefix("at ")?)
+}
+
+/// `7f… of size 256 next 5`.
+fn size_at(text: &str) -> Option<u64> {
+    let address = text.split_whitespace().next()?.trim_start_matches("0x");
+    address.bytes().all(|b| b.is_ascii_hexdigit()).then(|| number_in(after(text, "of size ")?)).flatten()
 }
 
 /// `22 Chunks of size 256 totalling 5.5KiB`.

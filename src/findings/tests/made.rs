@@ -75,6 +75,7 @@ pub fn report() -> Report {
         executions: Vec::new(),
         retries: Vec::new(),
         live_at_last_start: Vec::new(),
+        op_by_op: None,
         between_executions: Vec::new(),
         findings: Vec::new(),
         limits: Vec::new(),
@@ -110,6 +111,7 @@ pub fn pool(device: u32) -> Allocator {
         before_capture_at_peak_bytes: Some(Bytes(0)),
         timeline: Timeline::default(),
         pool_growths: 0,
+        least_free: None,
     }
 }
 

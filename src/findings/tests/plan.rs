@@ -164,7 +164,7 @@ fn a_larger_pool_is_offered_only_between_pool_and_card() {
         all.get("pool-smaller-than-card").map(|f| f.fixes.clone())
     };
     let fixes = pool(2900).unwrap();
-    assert_eq!(fixes[0].code.as_deref(), Some("XLA_PYTHON_CLIENT_MEM_FRACTION=0.81"));
+    assert_eq!(fixes[0].code.as_deref(), Some("XLA_CLIENT_MEM_FRACTION=0.81"));
     assert_eq!(fixes[0].fits_after, Some(Fits::Yes));
     // Nearly the whole card: it may starve what is outside the pool.
     assert_eq!(pool(3550).unwrap()[0].fits_after, Some(Fits::Maybe));

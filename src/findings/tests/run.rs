@@ -143,7 +143,7 @@ fn other_arrays_are_named_with_what_freeing_them_brings() {
     assert_eq!(fix.need_after_most_bytes, Some(Bytes(2700 * MIB - 1800 * MIB + 400 * MIB + 1024)));
     assert_eq!(fix.fits_after, Some(Fits::Yes));
     let pool = it.fixes.iter().find(|f| f.id == "pool/78").unwrap();
-    assert_eq!(pool.code.as_deref(), Some("XLA_PYTHON_CLIENT_MEM_FRACTION=0.78"));
+    assert_eq!(pool.code.as_deref(), Some("XLA_CLIENT_MEM_FRACTION=0.78"));
 }
 
 #[test]

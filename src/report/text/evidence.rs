@@ -3,7 +3,7 @@
 use super::Page;
 use super::plan::{position, role_words};
 use crate::model::{
-    Failure, MemoryProfileReport, PlanText, ProfileStack, Report, SourceLine, TextBuffer, TextSize,
+    Failure, MemoryProfileReport, PlanText, ProfileStack, Report, SourceLine, TextBuffer, TextSize, TreeNode,
 };
 use crate::plain::short;
 use std::fmt::Write;
@@ -12,6 +12,9 @@ use std::fmt::Write;
 const MOST_FAILURES: usize = 8;
 /// Rows of chunks and stacks.
 const MOST_ROWS: usize = 10;
+/// Lines of a tree, and how far it goes to the right.
+const MOST_NODES: usize = 40;
+const DEEPEST: usize = 20;
 
 pub(super) fn error_text(out: &mut Page, report: &Report) {
     let Some(text) = &report.error_text else { return };
@@ -60,7 +63,9 @@ fn in_words(f: &Failure) -> String {
         s
     });
     words += &kind;
-    for (what, size) in [("asked for", f.requested), ("free", f.free), ("limit", f.limit)] {
+    let sizes =
+        [("asked for", f.requested), ("free", f.free), ("limit", f.limit), ("exceeded by", f.exceeded_by)];
+    for (what, size) in sizes {
         if let Some(size) = size {
             let _ = write!(words, ", {what} {size}");
         }
@@ -188,6 +193,7 @@ pub(super) fn memory_profile(out: &mut Page, report: &Report) {
         }
         out.omitted(profile.omitted, "places");
     }
+    tree(out, profile);
     if !profile.before_capture.is_empty() {
         out.title("Arrays from before the capture, by size", "[inferred]");
         for found in &profile.before_capture {
@@ -200,6 +206,38 @@ pub(super) fn memory_profile(out: &mut Page, report: &Report) {
                 places.join(" or ")
             ));
         }
+    }
+}
+
+/// The arrays by call, outermost first, where calls branch: the list above has each place, this the way to it.
+fn tree(out: &mut Page, profile: &MemoryProfileReport) {
+    let nodes = &profile.tree.nodes;
+    if !nodes.iter().any(|n| n.children.len() > 1) {
+        return;
+    }
+    out.title("The same by call, outermost first", "[measured]");
+    let whole = nodes.first().map_or(0, |n| n.bytes.0);
+    // Depth first; the children stand largest first.
+    let children = |n: &TreeNode| n.children.iter().rev().copied().collect::<Vec<u32>>();
+    let mut ahead: Vec<(u32, usize)> =
+        nodes.first().map_or_else(Vec::new, children).into_iter().map(|c| (c, 0)).collect();
+    let mut rows = 0;
+    while let Some((index, depth)) = ahead.pop() {
+        let Some(node) = nodes.get(index as usize) else { continue };
+        // A hundredth of all is the least that matters.
+        if node.bytes.0.saturating_mul(100) < whole {
+            continue;
+        }
+        if rows == MOST_NODES {
+            out.line("  … more below (all of it is in the JSON)");
+            break;
+        }
+        rows += 1;
+        let at = node.frame.and_then(|f| profile.frames.get(f as usize));
+        let name = at.map_or_else(|| "unknown".to_owned(), |frame| position(&frame.at));
+        let indent = depth.min(DEEPEST) * 2;
+        out.line(&format!("  {:>12} ×{:<6} {:indent$}{name}", node.bytes.to_string(), node.count, ""));
+        ahead.extend(children(node).into_iter().map(|c| (c, depth + 1)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod evidence;
 mod findings;
+mod op_by_op;
 mod plan;
 mod run;
 mod summary;
@@ -29,6 +30,7 @@ pub fn text(report: &Report) -> String {
     evidence::dump(&mut out, report);
     plan::modules(&mut out, report);
     plan::plan(&mut out, report);
+    op_by_op::op_by_op(&mut out, report);
     run::allocators(&mut out, report);
     run::executions(&mut out, report);
     run::retries(&mut out, report);

@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// Modules shown in the list: a program that runs op by op has hundreds.
 const MOST_MODULES: usize = 12;
+/// Modules shown of such a program: its sums say more.
+const MOST_OPERATIONS: usize = 4;
 const BAR: usize = 32;
 
 pub(super) fn modules(out: &mut Page, report: &Report) {
@@ -18,7 +20,8 @@ pub(super) fn modules(out: &mut Page, report: &Report) {
     order.sort_by_key(|m| (std::cmp::Reverse(need(m)), m.name.clone()));
     out.title(&format!("Modules: {}", order.len()), "[read]");
     out.line(&format!("  {:<44} {:>12} {:>12} {:>12} {:>6}", "", "need", "temp", "parameters", "runs"));
-    for m in order.iter().take(MOST_MODULES) {
+    let most = if report.op_by_op.is_some() { MOST_OPERATIONS } else { MOST_MODULES };
+    for m in order.iter().take(most) {
         let space = m.spaces.iter().find(|s| s.space == 0);
         let mark = if report.module.as_deref() == Some(&m.name) { "▸" } else { " " };
         out.line(&format!(
@@ -30,7 +33,7 @@ pub(super) fn modules(out: &mut Page, report: &Report) {
             m.executions.map_or_else(|| "?".into(), |n| n.to_string()),
         ));
     }
-    if let Some(rest) = order.get(MOST_MODULES..).filter(|r| !r.is_empty()) {
+    if let Some(rest) = order.get(most..).filter(|r| !r.is_empty()) {
         let largest = rest.first().map_or(Bytes::ZERO, |m| need(m));
         out.line(&format!("  … {} more, none needs more than {largest}", rest.len()));
     }
@@ -48,6 +51,7 @@ pub(super) fn plan(out: &mut Page, report: &Report) {
         Some(ModuleWhy::LaunchedNoKernel) => ": its last execution launched no kernel",
         Some(ModuleWhy::LargestExecuted) => ": the largest need of those that were executed",
         Some(ModuleWhy::Largest) => ": the largest need",
+        Some(ModuleWhy::ErrorText) => ": the text of the failure is of it",
         Some(ModuleWhy::Asked) | None => "",
     };
     out.title(&format!("Plan of {}", short(&module.name, 60)), &format!("[read]{why}"));

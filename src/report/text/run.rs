@@ -1,13 +1,15 @@
 //! The run as text.
 
 use super::{Page, or_unknown, percent, tag};
-use crate::model::{AllocatorKind, Execution, Outcome, Report, RetryOutcome};
+use crate::model::{AllocatorKind, Backend, Execution, LiveKind, Module, Outcome, Report, RetryOutcome};
 use crate::plain::short;
 use crate::units::Bytes;
 use std::fmt::Write;
 
 /// Executions shown; the first, the last and those that failed say most.
 const MOST_EXECUTIONS: usize = 16;
+/// Of a program that runs op by op, whose sums say more, so many executions and live arrays are shown.
+const MOST_OPERATIONS: usize = 6;
 
 pub(super) fn allocators(out: &mut Page, report: &Report) {
     if report.allocators.is_empty() {
@@ -44,6 +46,12 @@ pub(super) fn allocators(out: &mut Page, report: &Report) {
                 .unwrap_or_default();
             facts.push(format!("{free} free at the peak{largest}"));
         }
+        if let Some(l) = a.least_free.filter(|l| l.reserved_bytes > Bytes::ZERO) {
+            facts.push(format!(
+                "at the tightest moment {} free: {} in use and {} reserved for loaded programs (their temp)",
+                l.bytes, l.in_use_bytes, l.reserved_bytes
+            ));
+        }
         if let Some(before) = a.before_capture_at_peak_bytes.filter(|b| *b > Bytes::ZERO) {
             facts.push(format!("{before} of the peak from before the capture"));
         }
@@ -68,12 +76,16 @@ pub(super) fn allocators(out: &mut Page, report: &Report) {
         let times =
             if a.peak_times > 1 { format!(", reached {} times", a.peak_times) } else { String::new() };
         out.title(&format!("Live at the peak of {}{at}{times}", short(&a.name, 40)), "[measured]");
-        for array in &a.live_at_peak {
+        let most = if report.op_by_op.is_some() { MOST_OPERATIONS } else { usize::MAX };
+        for array in a.live_at_peak.iter().take(most) {
             out.line(&format!("  {:>12}  {}", array.allocated_bytes.to_string(), short(&array.origin, 82)));
         }
-        if let Some(cut) = report.omitted.live_at_peak.get(&a.name) {
-            out.omitted(*cut, "arrays");
+        let mut cut = report.omitted.live_at_peak.get(&a.name).copied().unwrap_or_default();
+        for array in a.live_at_peak.iter().skip(most) {
+            cut.omitted += 1;
+            cut.omitted_bytes += array.allocated_bytes;
         }
+        out.omitted(cut, "arrays");
     }
 }
 
@@ -87,10 +99,11 @@ pub(super) fn executions(out: &mut Page, report: &Report) {
         "", "#", "dev", "start", "took", "in use", "kernels"
     ));
     let all = &report.executions;
-    let shown: Vec<&Execution> = if all.len() <= MOST_EXECUTIONS {
+    let most = if report.op_by_op.is_some() { MOST_OPERATIONS } else { MOST_EXECUTIONS };
+    let shown: Vec<&Execution> = if all.len() <= most {
         all.iter().collect()
     } else {
-        let half = MOST_EXECUTIONS / 2;
+        let half = most / 2;
         let failed = all[half..all.len() - half].iter().filter(|e| e.outcome == Outcome::Failed).take(half);
         all[..half].iter().chain(failed).chain(&all[all.len() - half..]).collect()
     };
@@ -114,6 +127,25 @@ pub(super) fn executions(out: &mut Page, report: &Report) {
     if shown.len() < all.len() {
         out.line(&format!("  … {} more (all of them are in the JSON)", all.len() - shown.len()));
     }
+    let counted = counted_by_devices(report);
+    if !counted.is_empty() {
+        out.wrapped(
+            "  ",
+            &format!("and runs of which only the devices' own lines tell: {}", counted.join(", ")),
+        );
+    }
+}
+
+/// Modules that ran more often than executions are listed: a TPU's lines count what its host's threads do not show.
+fn counted_by_devices(report: &Report) -> Vec<String> {
+    if report.platform.backend != Some(Backend::Tpu) {
+        return Vec::new();
+    }
+    let listed = |m: &Module| {
+        report.executions.iter().filter(|e| e.program_id.as_ref() == Some(&m.program_id)).count() as u64
+    };
+    let more = |m: &Module| m.executions?.checked_sub(listed(m)).filter(|n| *n > 0);
+    report.modules.iter().filter_map(|m| Some(format!("{} {}", short(&m.base_name, 40), more(m)?))).collect()
 }
 
 pub(super) fn retries(out: &mut Page, report: &Report) {
@@ -164,12 +196,17 @@ pub(super) fn live(out: &mut Page, report: &Report) {
         return;
     }
     out.title("Live when the last execution started", "[measured]");
-    for g in &report.live_at_last_start {
+    let summed = report.op_by_op.is_some();
+    for g in report.live_at_last_start.iter().filter(|g| !summed || g.kind != LiveKind::Outputs) {
         let count = g.count.map(|n| format!("×{n}")).unwrap_or_default();
         let frame = g.frame.as_deref().map(|f| format!("  in {}", short(f, 40))).unwrap_or_default();
         out.line(&format!("  {:>12} {count:<6} {}{frame}", g.bytes.to_string(), short(&g.origin, 60)));
     }
-    out.omitted(report.omitted.live_at_last_start, "groups");
+    if summed {
+        out.line("  and outputs of single operations, which are summed above");
+    } else {
+        out.omitted(report.omitted.live_at_last_start, "groups");
+    }
 }
 
 pub(super) fn between(out: &mut Page, report: &Report) {

@@ -1,0 +1,100 @@
+//! The command line with evidence beside captures, and with folders of all kinds of files.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+
+fn oomscope(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oomscope"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_text_from_standard_input() {
+    let text = "[rank3]: jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3.41GiB.\n";
+    let alone = oomscope(&["--error", "-", "--quiet"], text);
+    assert_eq!(alone.status.code(), Some(0));
+    assert_eq!(
+        out(&alone),
+        "standard input: OUT OF MEMORY: The program asked for 3.41 GiB and did not get it.\n"
+    );
+    let nothing = oomscope(&["--error", "-"], "step 3 loss 2.71\n");
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(err(&nothing).contains("text without a failure of memory"), "{}", err(&nothing));
+}
+
+#[test]
+fn a_text_beside_a_plan() {
+    let plan = format!("{FIXTURES}/xla_text/jax0.7.2/jit_step.hlo.pb");
+    // The temp block of that plan, from JAX's own memory_analysis(): 2,097,152 bytes.
+    let beside = oomscope(&[&plan, "--error", "-"], "Out of memory while trying to allocate 2097152 bytes.");
+    assert_eq!(beside.status.code(), Some(0));
+    let shown = out(&beside).replace('\n', " ").replace("  ", " ");
+    assert!(
+        shown.contains(
+            "The 2.00 MiB (2097152 bytes) of your error is the temp block of jit_step (2097152 bytes)"
+        ),
+        "{shown}"
+    );
+    let other = oomscope(&[&plan, "--error", "-"], "Out of memory while trying to allocate 2097153 bytes.");
+    assert!(out(&other).contains("Your error is not in this capture"), "{}", out(&other));
+}
+
+#[test]
+fn two_profiles() {
+    let of = |name: &str| format!("{FIXTURES}/memory_profile/{name}");
+    let both =
+        oomscope(&[&of("keep-after.prof"), "--memory-profile", &of("keep-before.prof"), "--quiet"], "");
+    assert!(
+        out(&both).contains("grew from 20.51 MiB to 50.52 MiB between the two profiles"),
+        "{}",
+        out(&both)
+    );
+    let alone = oomscope(&["--memory-profile", &of("keep-before.prof"), "--quiet"], "");
+    assert!(out(&alone).contains("7 arrays of 20.51 MiB were alive on cpu:0"), "{}", out(&alone));
+}
+
+fn copy(from: &str, to: &Path) {
+    std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+    std::fs::copy(from, to).unwrap();
+}
+
+#[test]
+fn a_folder_names_what_it_passed_over() {
+    let top = tempfile::tempdir().unwrap();
+    let plan = format!("{FIXTURES}/xla_text/jax0.7.2/jit_step.hlo.pb");
+    copy(&plan, &top.path().join("dump/module_0001.jit_step.cpu_after_optimizations.hlo.pb"));
+    let text = format!("{FIXTURES}/xla_text/jax0.7.2/jit_step-buffer-assignment.txt");
+    copy(&text, &top.path().join("dump/module_0001.jit_step.cpu_after_optimizations-buffer-assignment.txt"));
+    std::fs::write(top.path().join("notes.md"), "hello").unwrap();
+    let folder = top.path().to_str().unwrap();
+    let read = oomscope(&[folder], "");
+    assert_eq!(read.status.code(), Some(0), "{}", err(&read));
+    assert!(out(&read).contains("23,601,180 B"), "{}", out(&read));
+    assert!(err(&read).contains("2 other files: "), "{}", err(&read));
+    assert!(err(&read).contains("notes.md"), "{}", err(&read));
+
+    let empty = tempfile::tempdir().unwrap();
+    std::fs::write(empty.path().join("notes.md"), "hello").unwrap();
+    let refused = oomscope(&[empty.path().to_str().unwrap()], "");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("1 other file, notes.md"), "{}", err(&refused));
+}

@@ -5,6 +5,7 @@
 //! cargo bench --bench large                      # 50, 193 and 806 MB, a large module, many small captures
 //! cargo bench --bench large -- 3GB               # another size; files are kept in target/bench
 //! cargo bench --bench large -- big.xplane.pb     # a file of your own
+//! cargo bench --bench large -- --json benches/results/native.json
 //! ```
 //! Every run is a process of its own, runs of different kinds take turns, and medians are printed. Where Python has
 //! `xprof`, its two memory tools run on the same file, once.
@@ -14,6 +15,7 @@
 use oomscope::analysis::{Options, read};
 use oomscope::synth::large::{Large, module};
 use prost::Message;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -24,26 +26,46 @@ use std::time::Instant;
 const RUNS: usize = 5;
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let mut args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     if let [flag, kind, file] = args.as_slice()
         && flag == "--child"
     {
         return child(kind, Path::new(file));
     }
+    let json =
+        args.iter().position(|a| a == "--json").map(|at| args.drain(at..at + 2).nth(1).expect("a file"));
     println!(
         "{:<24} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9} {:>9}",
         "file", "floor ms", "ours ms", "ratio", "prost ms", "ours MiB", "per file", "prost MiB"
     );
+    let mut results = Vec::new();
     if args.is_empty() {
         for size in ["50MB", "193MB", "806MB"] {
-            compare(&capture(size));
+            results.push(compare(&capture(size)));
         }
-        compare(&large_module());
-        many_small();
+        results.push(compare(&large_module()));
+        results.push(many_small());
     }
     for arg in &args {
-        compare(&if Path::new(arg).exists() { PathBuf::from(arg) } else { capture(arg) });
+        results.push(compare(&if Path::new(arg).exists() { PathBuf::from(arg) } else { capture(arg) }));
     }
+    println!("{}", machine());
+    if let Some(path) = json {
+        let all = json!({ "machine": machine(), "results": results });
+        std::fs::create_dir_all(Path::new(&path).parent().expect("a folder"))
+            .expect("a folder for the results");
+        std::fs::write(path, serde_json::to_string_pretty(&all).expect("JSON") + "\n")
+            .expect("room on the disk");
+    }
+}
+
+/// The processor, its cores and the system, where it says so.
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("unknown processor", |(_, name)| name);
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{model}, {cores} cores, {}", std::env::consts::OS)
 }
 
 /// Where made files are kept.
@@ -85,7 +107,7 @@ fn large_module() -> PathBuf {
 }
 
 /// 64 captures of 1 MB in one call of the command line.
-fn many_small() {
+fn many_small() -> Value {
     let folder = folder().join("many");
     for n in 0..64 {
         let host = folder.join(format!("host{n:02}"));
@@ -95,7 +117,7 @@ fn many_small() {
             write(&path, 1_000_000, n);
         }
     }
-    let mut times: Vec<f64> = (0..RUNS)
+    let times: Vec<f64> = (0..RUNS)
         .map(|_| {
             let start = Instant::now();
             let status =
@@ -104,10 +126,11 @@ fn many_small() {
             start.elapsed().as_secs_f64() * 1000.0
         })
         .collect();
-    println!("{:<24} {:>9} {:>9.0}", "64 captures of 1 MB", "", median(&mut times));
+    println!("{:<24} {:>9} {:>9.0}", "64 captures of 1 MB", "", median(&mut times.clone()));
+    json!({ "file": "64 captures of 1 MB", "bytes": 64_000_000, "ours": times })
 }
 
-fn compare(path: &Path) {
+fn compare(path: &Path) -> Value {
     let mut times = [const { Vec::new() }; 3];
     let mut peaks = [0f64; 3];
     for run in 0..RUNS {
@@ -127,7 +150,7 @@ fn compare(path: &Path) {
             peaks[k] = peaks[k].max(peak);
         }
     }
-    let [floor, ours, prost] = times.map(|mut t| median(&mut t));
+    let [floor, ours, prost] = times.clone().map(|mut t| median(&mut t));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let size = path.metadata().map_or(0, |m| m.len()) as f64 / 1048576.0;
     println!(
@@ -137,11 +160,25 @@ fn compare(path: &Path) {
         peaks[1] / size,
         peaks[2]
     );
-    xprof(path, ours);
+    let xprof = xprof(path);
+    if let Some(time) = xprof {
+        println!("{:<24} {:>9} XProf {time:.0} ms, {:.0} times ours", "", "", time / ours);
+    }
+    let [floor, ours, prost] = times;
+    json!({
+        "file": name,
+        "bytes": path.metadata().map_or(0, |m| m.len()),
+        "floor": floor,
+        "ours": ours,
+        "memory": peaks[1] * 1048576.0,
+        "whole_decode": prost,
+        "whole_decode_memory": peaks[2] * 1048576.0,
+        "xprof": xprof,
+    })
 }
 
-/// XProf's memory tools on the same file, where it is installed.
-fn xprof(path: &Path, ours: f64) {
+/// The milliseconds of XProf's memory tools on the same file, where it is installed.
+fn xprof(path: &Path) -> Option<f64> {
     const SCRIPT: &str = "
 import sys, time
 from xprof.convert import raw_to_tool_data as r
@@ -151,12 +188,10 @@ for tool in ('memory_profile', 'memory_viewer'):
 print(1000 * (time.time() - start))
 ";
     if !path.to_string_lossy().ends_with(".xplane.pb") {
-        return;
+        return None;
     }
-    let Ok(out) = Command::new("python3").args(["-c", SCRIPT]).arg(path).output() else { return };
-    if let Ok(time) = String::from_utf8_lossy(&out.stdout).trim().parse::<f64>() {
-        println!("{:<24} {:>9} XProf {time:.0} ms, {:.0} times ours", "", "", time / ours);
-    }
+    let out = Command::new("python3").args(["-c", SCRIPT]).arg(path).output().ok()?;
+    String::from_utf8_lossy(&out.stdout).trim().parse().ok()
 }
 
 fn median(times: &mut [f64]) -> f64 {

@@ -15,10 +15,17 @@ const { values: flags } = parseArgs({
   options: { view: { type: 'boolean' }, missing: { type: 'boolean' }, out: { type: 'string', default: page } },
 });
 const sources = sourcesHash();
+const { version, homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+// Where the page is hosted, for copies of it that lie elsewhere: the workflows know it.
+const home = process.env.OOMSCOPE_HOME ?? homepage ?? '';
+if (home !== '' && !/^https:\/\/[\w./-]+$/.test(home)) throw new Error(`OOMSCOPE_HOME is no https address: ${home}`);
 
-if (flags.missing && existsSync(flags.out) && metaOf(readFileSync(flags.out, 'utf8'), 'sources') === sources) {
-  console.log(`${flags.out} is up to date`);
-  process.exit(0);
+if (flags.missing && existsSync(flags.out)) {
+  const there = readFileSync(flags.out, 'utf8');
+  if (metaOf(there, 'sources') === sources && metaOf(there, 'home') === home) {
+    console.log(`${flags.out} is up to date`);
+    process.exit(0);
+  }
 }
 
 if (!flags.view) {
@@ -75,7 +82,8 @@ const packed = lzma(wasm);
 /** @type {Record<string, string>} */
 const parts = {
   policy: `<meta http-equiv="Content-Security-Policy" content="${policyOf(script, style)}">`,
-  version: JSON.parse(read('package.json')).version,
+  version,
+  home,
   sources,
   tools: read('pkg/tools.txt').trim(),
   style: `<style>${style}</style>`,

@@ -5,15 +5,21 @@
  *   additionalProperties?: Schema | boolean, $defs?: Record<string, Schema>, title?: string }} Schema */
 
 /**
- * @param {Schema} schema
+ * @param {Schema} report
+ * @param {Schema} summary
  * @returns {string}
  */
-export function jsonReference(schema) {
+export function jsonReference(report, summary) {
+  const definitions = { ...summary.$defs, ...report.$defs };
   const parts = [
     '# The JSON report\n',
-    'One object a capture; `oomscope CAPTURE --json OUT` and the page’s download give the same bytes. Sizes are bytes, times picoseconds from the first event of the capture, ids and addresses strings. What the capture does not say is `null`, never 0. Keys may be added within version 1, none changes its meaning. The schema itself is `docs/report.schema.json` of the repository.\n',
-    section('Report', schema),
-    ...Object.entries(schema.$defs ?? {}).map(([name, definition]) => section(name, definition)),
+    'One object a capture. `oomscope CAPTURE --json OUT` and the page’s download give the same bytes; several captures in one call give an array. Sizes are bytes, times picoseconds from the first event of the capture, ids and addresses strings. What the capture does not say is `null`, never 0. Keys may be added within version 1, none changes its meaning.\n',
+    '`oomscope merge REPORT… --json OUT` gives a [Summary](#summary) of reports, which stands at the end of this page. Both have a JSON Schema, which this page is made from: [report.schema.json](report.schema.json), [summary.schema.json](summary.schema.json).\n',
+    section('Report', report),
+    ...Object.keys(definitions)
+      .sort()
+      .map((name) => section(name, definitions[name] ?? {})),
+    section('Summary', summary),
   ];
   return parts.join('\n');
 }

@@ -16,6 +16,7 @@ const SOURCES = [
   'Cargo.toml',
   'build.rs',
   'package-lock.json',
+  'package.json',
   'proto',
   'scripts/build.mjs',
   'scripts/env.sh',
@@ -50,7 +51,7 @@ export function sourcesHash() {
 /**
  * What a built page says of itself in `<meta name="oomscope-…">`.
  * @param {string} html
- * @param {'version' | 'sources' | 'built-with'} name
+ * @param {'version' | 'home' | 'sources' | 'built-with'} name
  */
 export function metaOf(html, name) {
   return new RegExp(`<meta name="oomscope-${name}" content="([^"]*)">`).exec(html)?.[1] ?? null;

@@ -1,12 +1,16 @@
-// Makes dist/site: the page, and the documentation beside it as plain HTML that works offline.
+// Makes dist/site: the page, and the documentation beside it as plain HTML that works offline. A link that leads nowhere
+// fails the build.
 //   node scripts/site.mjs            after `npm run build`
+//   node scripts/site.mjs --out DIR  to another folder
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
 import { Marked } from 'marked';
 import { jsonReference } from './json-reference.mjs';
 import { page, root } from './page.mjs';
 
-const out = join(root, 'dist/site');
+const { values: flags } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist/site') } } });
+const { out } = flags;
 
 /** The pages in the order of the menu: file name and title; what else lies in docs/ comes after. */
 const MENU = [
@@ -14,11 +18,16 @@ const MENU = [
   ['report', 'Reading the report'],
   ['findings', 'The findings'],
   ['roles', 'Roles and words'],
+  ['evidence', 'Other evidence'],
   ['limits', 'What a capture cannot tell'],
   ['json', 'The JSON report'],
   ['checked', 'How the numbers were checked'],
   ['estimates', 'How fixes are estimated'],
   ['benchmarks', 'Benchmarks'],
+  ['architecture', 'Architecture'],
+  ['contributing', 'Contributing'],
+  ['security', 'Security'],
+  ['changelog', 'Changelog'],
 ];
 
 const STYLE = `
@@ -37,8 +46,12 @@ h1, h2, h3 { line-height: 1.25; margin: 2rem 0 .75rem }
 h1 { margin-top: 1rem }
 code { font: .9em ui-monospace, monospace; background: var(--code); padding: .1em .3em; border-radius: 3px; overflow-wrap: anywhere }
 pre { background: var(--code); padding: .8rem 1rem; border-radius: 6px; overflow-x: auto }
-pre code { padding: 0; background: none; overflow-wrap: normal }
+pre code { padding: 0; background: none }
+pre code, td code { overflow-wrap: normal }
+blockquote { margin: 1rem 0; padding: .1rem 1rem; border-left: 3px solid var(--line); color: var(--soft) }
 .wide { overflow-x: auto }
+.skip { position: absolute; left: -99rem }
+.skip:focus { position: static }
 table { border-collapse: collapse; font-size: .92rem; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line) }
 img { max-width: 100% }
@@ -102,14 +115,34 @@ function put(name, title, body) {
 <link rel="stylesheet" href="docs.css">
 </head>
 <body>
+<a class="skip" href="#content">Skip to the content</a>
 <header><a href="../index.html"><strong>oomscope</strong></a> · documentation
 <nav aria-label="Documentation"><ul>${items.join('')}</ul></nav></header>
-<main>
+<main id="content">
 ${body}</main>
 </body>
 </html>
 `;
-  writeFileSync(join(out, 'docs', `${name}.html`), html);
+  made.set(`${name}.html`, html);
+}
+
+/** The pages by their file names. @type {Map<string, string>} */
+const made = new Map();
+
+/** Links that lead to no file beside the page, or to no heading in it. */
+function dead() {
+  const beside = new Set(['../index.html', ...readdirSync(join(out, 'docs')), ...made.keys()]);
+  return [...made].flatMap(([from, html]) =>
+    [...html.matchAll(/ (?:href|src)="([^"]*)"/g)]
+      .map(([, to]) => to ?? '')
+      .filter((to) => !/^https?:/.test(to))
+      .filter((to) => {
+        const [file, anchor] = to.split('#');
+        const target = made.get(file || from);
+        return !beside.has(file || from) || (anchor && !target?.includes(` id="${anchor}"`));
+      })
+      .map((to) => `${from}: ${to}`),
+  );
 }
 
 rmSync(out, { recursive: true, force: true });
@@ -123,7 +156,10 @@ for (const file of readdirSync(join(root, 'docs')).sort()) {
   if (file.endsWith('.md')) texts.set(file.slice(0, -3), readFileSync(join(root, 'docs', file), 'utf8'));
   if (file.endsWith('.png')) cpSync(join(root, 'docs', file), join(out, 'docs', file));
 }
-texts.set('json', jsonReference(JSON.parse(readFileSync(join(root, 'docs/report.schema.json'), 'utf8'))));
+const schemas = ['report.schema.json', 'summary.schema.json'];
+for (const file of schemas) cpSync(join(root, 'docs', file), join(out, 'docs', file));
+const [report, summary] = schemas.map((file) => JSON.parse(readFileSync(join(root, 'docs', file), 'utf8')));
+texts.set('json', jsonReference(report, summary));
 for (const name of ['CHANGELOG', 'SECURITY', 'CONTRIBUTING', 'ARCHITECTURE']) {
   if (existsSync(join(root, `${name}.md`)))
     texts.set(name.toLowerCase(), readFileSync(join(root, `${name}.md`), 'utf8'));
@@ -142,4 +178,10 @@ put(
   'Documentation',
   `<h1>Documentation</h1>\n<ul>${menu.map(([file, text]) => `<li><a href="${file}.html">${escaped(text ?? '')}</a></li>`).join('')}</ul>\n`,
 );
-console.log(`dist/site: the page and ${texts.size} pages of documentation`);
+for (const [file, html] of made) writeFileSync(join(out, 'docs', file), html);
+const wrong = dead();
+if (wrong.length > 0) {
+  console.error(`links of the documentation that lead nowhere:\n  ${wrong.join('\n  ')}`);
+  process.exit(1);
+}
+console.log(`${relative(root, out)}: the page and ${texts.size} pages of documentation`);

@@ -1,8 +1,9 @@
-//! The JSON Schemas are made from the Rust types and kept in the project: the documented one of the report, and the
-//! page's, from which its TypeScript types are made. After a change of the types:
+//! The JSON Schemas are made from the Rust types and kept in the project: the documented ones of a report and of
+//! a summary of reports, and the page's, from which its TypeScript types are made. After a change of the types:
 //! `OOMSCOPE_UPDATE=1 cargo test --test schema && npm run types`.
 
 use oomscope::model::{LiveMoment, PlanMoment, Report, WhatIf};
+use oomscope::report::Summary;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RestrictFormats};
 use std::{env, fs, path::Path};
 
@@ -38,6 +39,11 @@ fn check(file: &str, schema: &Schema) {
 #[test]
 fn report_schema_is_current() {
     check("docs/report.schema.json", &schema_of::<Report>("oomscope/1"));
+}
+
+#[test]
+fn summary_schema_is_current() {
+    check("docs/summary.schema.json", &schema_of::<Summary>("oomscope-summary/1"));
 }
 
 #[test]

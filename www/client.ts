@@ -117,4 +117,6 @@ export interface Client {
   selfTest(): Promise<SelfTestCheck[]>;
   /** The version of the program inside. */
   readonly version: string;
+  /** Where the newest version lives, where the build was told; the page itself never asks. */
+  readonly home: string | null;
 }

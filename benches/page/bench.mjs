@@ -69,9 +69,8 @@ async function once(what) {
     worker.postMessage(blob);
     await reply('opened');
   } else {
-    const packed = Uint8Array.from(atob(text('engine')), (char) => char.charCodeAt(0));
-    const bytes = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-    const engine = await WebAssembly.compile(await new Response(bytes).arrayBuffer());
+    worker.postMessage({ type: 'unpack', packed: text('engine') });
+    const { engine } = /** @type {{ engine: WebAssembly.Module }} */ (await reply('engine'));
     worker.postMessage({ type: 'start', engine });
     await new Promise((resolve) => setTimeout(resolve, 500)); // the browser goes on optimising the code
     start = performance.now();

@@ -102,7 +102,11 @@ pub enum Command {
         shell: clap_complete::Shell,
     },
     /// Write the manual page to standard output.
-    Man,
+    Man {
+        /// The command whose page it is, instead of that of `oomscope` itself.
+        #[arg(value_name = "COMMAND")]
+        of: Option<String>,
+    },
 }
 
 #[cfg(test)]

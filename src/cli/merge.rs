@@ -22,6 +22,9 @@ pub(super) fn merge(paths: &[PathBuf], json: Option<&Path>, fail_on: Option<Fail
             }
         }
     }
+    if reports.is_empty() {
+        return Ok(status);
+    }
     let summary = summarize(&reports);
     match json {
         Some(out) => write_to(out, &to_json(&summary))?,

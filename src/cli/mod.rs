@@ -27,11 +27,8 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Some(Command::Merge { reports, json, fail_on }) => merge::merge(&reports, json.as_deref(), fail_on),
-        Some(Command::Completions { shell }) => {
-            clap_complete::generate(shell, &mut Cli::command(), "oomscope", &mut std::io::stdout());
-            Ok(READ)
-        }
-        Some(Command::Man) => man(),
+        Some(Command::Completions { shell }) => completions(shell),
+        Some(Command::Man { of }) => man(of.as_deref()),
         None => read::read(&cli.read),
     };
     match done {
@@ -45,8 +42,26 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn man() -> std::io::Result<u8> {
-    clap_mangen::Man::new(Cli::command()).render(&mut std::io::stdout())?;
+fn completions(shell: clap_complete::Shell) -> std::io::Result<u8> {
+    // By way of memory: the generator itself panics where nobody reads on.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "oomscope", &mut script);
+    std::io::stdout().write_all(&script)?;
+    Ok(READ)
+}
+
+fn man(of: Option<&str>) -> std::io::Result<u8> {
+    let mut all = Cli::command();
+    // Names the commands in full: `oomscope-merge`, as their pages are called.
+    all.build();
+    let command = match of {
+        None => all,
+        Some(name) => match all.find_subcommand(name) {
+            Some(command) => command.clone(),
+            None => usage(&format!("there is no command '{name}', see oomscope --help")),
+        },
+    };
+    clap_mangen::Man::new(command).render(&mut std::io::stdout())?;
     Ok(READ)
 }
 

@@ -83,8 +83,14 @@ class Slot {
   }
 }
 
+/** What the build wrote into the page of itself. */
+function meta(name: string): string | null {
+  return document.querySelector<HTMLMetaElement>(`meta[name=oomscope-${name}]`)?.content || null;
+}
+
 class Pool implements Client {
-  readonly version = document.querySelector<HTMLMetaElement>('meta[name=oomscope-version]')?.content ?? 'unknown';
+  readonly version = meta('version') ?? 'unknown';
+  readonly home = meta('home');
   readonly #slots: Slot[] = [];
   readonly #queue: Job[] = [];
   readonly #most = Math.max(1, Math.min(navigator.hardwareConcurrency || 2, MOST_WORKERS));

@@ -1,4 +1,4 @@
-/** The foot of the page: which version this is, and a way to see that it works. */
+/** The foot of the page: which version this is, where the newest lives, and a way to see that it works. */
 
 import { useState } from 'preact/hooks';
 import type { SelfTestCheck } from '../../client';
@@ -7,11 +7,19 @@ import { useModel } from '../ui/context';
 
 export function Footer() {
   const model = useModel();
+  const { home } = model.client;
   const [checks, setChecks] = useState<readonly SelfTestCheck[] | 'running' | null>(null);
   const passed = Array.isArray(checks) ? checks.filter((c) => c.passed).length : 0;
   return (
     <footer class="foot">
       <span>oomscope {model.client.version}</span>
+      {home === null ? (
+        <span>A saved copy of this page stays as it is: newer versions are where you got it from.</span>
+      ) : (
+        <a href={home} rel="noreferrer">
+          Newest version and documentation
+        </a>
+      )}
       <span>Nothing leaves this machine: the page may not connect to anything.</span>
       <button
         type="button"

@@ -5,6 +5,7 @@ mod support;
 
 use oomscope::analysis::{Options, Session, read};
 use oomscope::cli::files::FileSource;
+use oomscope::evidence::memory_profile::{MemoryProfile, match_rest};
 use oomscope::model::{Finding, MatchedBy, ModuleWhy, Report, Severity, VerdictStatus};
 use oomscope::report::text;
 use oomscope::units::{Bytes, Evidence};
@@ -257,4 +258,65 @@ fn a_constant_that_found_no_room() {
     let it = finding(&report, "captured-constants");
     assert_eq!((it.severity, it.numbers["request_bytes"].value), (Severity::Error, 402_653_184.0));
     assert_eq!(it.fixes[0].id, "pass-as-argument");
+}
+
+/// What libraries ask for is outside the pool; a capture knows how much of the card that is.
+#[test]
+fn a_library_beside_a_capture() {
+    let Some(path) = support::capture("s1_plan_too_large") else { return };
+    let mut session = session(&path);
+    session.add_error_text("Could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED");
+    let report = session.report(&whole());
+    let it = finding(&report, "not-device-memory");
+    // The card of the scenario is cut to 3.99 GB; the pool is three quarters of it.
+    let card = report.platform.devices[0].memory_bytes.unwrap().0;
+    assert_eq!(it.numbers["pool_bytes"].value, 2_995_781_632.0);
+    assert_eq!(it.numbers["outside_bytes"].value, (card - 2_995_781_632) as f64);
+    assert!(it.sentence.contains("the pool GPU_0_bfc has 2.79 GiB, 75 % of the card"), "{}", it.sentence);
+    let limit = report.limits.iter().find(|l| l.id == "outside-the-pool").unwrap();
+    assert!(limit.sentence.contains("GPU_0_bfc leaves"), "{}", limit.sentence);
+}
+
+/// JAX 0.10.2 hoists arrays from outside to leading arguments, which have no name.
+#[test]
+fn arrays_from_outside_that_are_arguments() {
+    let report = session(Path::new(&format!("{FIXTURES}/captured/hoisted.hlo.pb"))).report(&whole());
+    let it = finding(&report, "captured-constants");
+    assert_eq!((it.severity, it.evidence), (Severity::Note, Evidence::Inferred));
+    assert_eq!((it.numbers["arrays_bytes"].value, it.numbers["arrays"].value), ((5 << 20) as f64, 2.0));
+    assert!(
+        it.sentence.contains("`f32[1024,1024]` (4.00 MiB) and `f32[512,512]` (1.00 MiB)"),
+        "{}",
+        it.sentence
+    );
+    // The same parameters with names, and with none at all: nothing is from outside.
+    let other = format!("{FIXTURES}/xla_text/jax0.7.2/jit_step.hlo.pb");
+    assert!(
+        session(Path::new(&other)).report(&whole()).findings.iter().all(|f| f.id != "captured-constants")
+    );
+}
+
+/// What was allocated before a capture and never freed in it is one sum there; a profile has its parts.
+#[test]
+fn a_profile_has_the_parts_of_a_sum() {
+    let packed = std::fs::read(format!("{FIXTURES}/memory_profile/keep-after.prof")).unwrap();
+    let bytes = oomscope::analysis::unpacked(&packed.as_slice(), "keep-after.prof", 1 << 20).unwrap();
+    let profile = MemoryProfile::read(&bytes).unwrap().0;
+    let chunks = |most: u64| -> (u64, u64) {
+        let arrays = profile.stacks.iter().filter(|s| s.kind == "buffer").flat_map(|s| &s.sizes);
+        let fits = arrays.map(|a| (a.bytes.0.next_multiple_of(256), a.count)).filter(|a| a.0 <= most);
+        fits.fold((0, 0), |sum, (chunk, n)| (sum.0 + n, sum.1 + chunk * n))
+    };
+    let (count, sum) = chunks(u64::MAX);
+    assert_eq!(count, 16);
+    let all = match_rest(&profile, None, "GPU_0_bfc", Bytes(sum)).unwrap();
+    assert_eq!((all.profile_count, all.profile_bytes, all.exact), (16, Bytes(sum), true));
+    assert_eq!(all.places[0].0.line, Some(27), "most bytes first");
+    // Of a smaller sum the larger arrays are no part.
+    let (count, bytes) = chunks(1 << 20);
+    let some = match_rest(&profile, None, "GPU_0_bfc", Bytes(1 << 20)).unwrap();
+    assert_eq!((some.profile_count, some.profile_bytes, some.exact), (count, Bytes(bytes), false));
+    assert!(count < 16);
+    assert_eq!(match_rest(&profile, None, "GPU_0_bfc", Bytes(255)), None);
+    assert_eq!(match_rest(&profile, Some("cuda:0"), "GPU_0_bfc", Bytes(sum)), None);
 }

@@ -185,8 +185,17 @@ fn op_by_op(case: &Case) -> Said {
 
 fn outside_the_pool(case: &Case) -> Said {
     (case.on_gpu() && case.report.source.kind == SourceKind::Xspace).then(|| {
-        let sentence = "Memory outside the pool is in no capture: the driver's context, NCCL/RCCL, cuDNN, CUDA graphs, other \
-                        processes.";
-        ("outside-the-pool", sentence.to_owned())
+        let left = match (case.pool, case.capacity(), case.card) {
+            (Some((_, pool)), Some(capacity), Some(card)) if card > capacity => format!(
+                " {} leaves {} of the card to all of these.",
+                name(&pool.name),
+                card.saturating_sub(capacity)
+            ),
+            _ => String::new(),
+        };
+        let sentence = format!(
+            "Memory outside the pool is in no capture: the driver's context, NCCL/RCCL, cuDNN, CUDA graphs, other processes.{left}"
+        );
+        ("outside-the-pool", sentence)
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{
     BeforeMatch, Cut, Failure, FailureKind, PoolDump, ProfileFrame, ProfileStack, ProfileTotal, RematText,
-    StackChange, TextMatch, TextSize, Tree,
+    RestMatch, StackChange, TextMatch, TextSize, Tree,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,4 +62,6 @@ pub struct MemoryProfileReport {
     pub changes: Vec<StackChange>,
     /// Places in the program for arrays that a capture knows by size alone. Evidence: inferred.
     pub before_capture: Vec<BeforeMatch>,
+    /// What the arrays can be that a capture knows as one sum. Evidence: inferred.
+    pub before_capture_rest: Vec<RestMatch>,
 }

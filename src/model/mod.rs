@@ -25,7 +25,8 @@ pub use crate::evidence::error_text::{
     TextBuffer, TextMatch, TextSize, TotalDifference, UsagePart,
 };
 pub use crate::evidence::memory_profile::{
-    ArraysOfSize, BeforeMatch, ProfileFrame, ProfileStack, ProfileTotal, StackChange, Tree, TreeNode,
+    ArraysOfSize, BeforeMatch, ProfileFrame, ProfileStack, ProfileTotal, RestMatch, StackChange, Tree,
+    TreeNode,
 };
 pub use crate::terms::{
     AllocatorKind, Backend, BufferKind, Fits, LiveKind, MemoryAnalysis, Outcome, RetryOutcome, Role,

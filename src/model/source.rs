@@ -33,9 +33,9 @@ pub struct SourceInfo {
 pub enum SourceKind {
     /// A profiler capture.
     Xspace,
-    /// A dump of one module and its buffer assignment: plan only.
+    /// A dump of one module and its buffer assignment, as a proto or as text: plan only.
     HloProto,
-    /// The pasted text of a failure, or a text dump of XLA.
+    /// The text of a failure.
     ErrorText,
     /// A device memory profile (`memory.prof`).
     MemoryProfile,

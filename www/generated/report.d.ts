@@ -1132,6 +1132,10 @@ export interface MemoryProfileReport {
    */
   before_capture: BeforeMatch[];
   /**
+   * What the arrays can be that a capture knows as one sum. Evidence: inferred.
+   */
+  before_capture_rest: RestMatch[];
+  /**
    * What an earlier profile had less or more of; empty without one.
    */
   changes: StackChange[];
@@ -1179,6 +1183,40 @@ export interface BeforeMatch {
   places: [unknown, unknown][];
   /**
    * How many arrays of the profile have it, over all stacks named here.
+   */
+  profile_count: number;
+}
+/**
+ * Arrays that the capture knows as one sum only, since it saw neither their allocation nor their end, and what of a profile
+ * they can be. Evidence: inferred.
+ */
+export interface RestMatch {
+  /**
+   * The allocator.
+   */
+  allocator: string;
+  /**
+   * Their sum, in chunks.
+   */
+  bytes: Bytes;
+  /**
+   * How this is known.
+   */
+  evidence: Evidence;
+  /**
+   * Whether the two sums are the same: then these are they.
+   */
+  exact: boolean;
+  /**
+   * The places in the program that made them, the most bytes first, with their counts and bytes.
+   */
+  places: [unknown, unknown, unknown][];
+  /**
+   * Their sum, in chunks.
+   */
+  profile_bytes: Bytes;
+  /**
+   * The profile's arrays that are not larger than the sum.
    */
   profile_count: number;
 }

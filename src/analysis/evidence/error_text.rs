@@ -58,7 +58,8 @@ pub fn tell_beside(report: &mut Report) {
         return;
     };
     let Some(found) = &text.matched else {
-        if let Some(outside) = outside::find(main) {
+        if let Some(mut outside) = outside::find(main) {
+            outside::beside(&mut outside, main.kind, report);
             report.findings.insert(0, outside);
         }
         return;

@@ -1,7 +1,7 @@
 //! A device memory profile as a report, and beside a capture.
 
 use super::{finding, fix, limit};
-use crate::evidence::memory_profile::{MemoryProfile, StackChange, Tree, changes, match_sizes};
+use crate::evidence::memory_profile::{MemoryProfile, StackChange, Tree, changes, match_rest, match_sizes};
 use crate::model::{
     AllocatorKind, Backend, Cut, MemoryProfileReport, Number, Platform, Report, Severity, SourceInfo,
     Verdict, VerdictStatus,
@@ -57,6 +57,12 @@ pub fn add_memory_profile(report: &mut Report, profile: &MemoryProfile, top: usi
             .collect();
         let device = device_of(profile, allocator.device);
         section.before_capture.extend(match_sizes(profile, device, &sizes));
+        // What is left of the sum of before the capture has no address: nothing of it ended in the capture.
+        let rest = allocator.live_at_peak.iter().filter(|a| a.bytes.is_none() && a.address.is_none());
+        let rest = rest.map(|a| a.allocated_bytes).max().filter(|_| allocator.chain_breaks == 0);
+        section
+            .before_capture_rest
+            .extend(rest.and_then(|rest| match_rest(profile, device, &allocator.name, rest)));
     }
     report.memory_profile = Some(section);
 }
@@ -81,6 +87,7 @@ fn section(profile: &MemoryProfile, changes: Vec<StackChange>, top: usize) -> Me
         tree: Tree::of(profile, None),
         changes: changes.into_iter().take(top).collect(),
         before_capture: Vec::new(),
+        before_capture_rest: Vec::new(),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{finding, fix, with_sizes};
 use crate::evidence::error_text::{Failure, FailureKind};
-use crate::model::{Finding, Fix, Severity};
+use crate::model::{AllocatorKind, Finding, Fix, Number, Report, Severity};
+use crate::units::{Bytes, Evidence};
 
 /// The finding that a failure is not the device's memory; `None` where it is.
 pub(super) fn find(failure: &Failure) -> Option<Finding> {
@@ -16,6 +17,34 @@ pub(super) fn find(failure: &Failure) -> Option<Finding> {
     let mut found = finding("not-device-memory", Severity::Error, title, sentence, "");
     found.fixes = fixes;
     Some(with_sizes(found, &[("request_bytes", failure.requested), ("limit_bytes", failure.limit)]))
+}
+
+/// What a capture knows of memory outside the pool: how much of the card the pool leaves to it.
+pub(super) fn beside(found: &mut Finding, kind: FailureKind, report: &Report) {
+    let is_beside_the_pool = matches!(
+        kind,
+        FailureKind::Library | FailureKind::Collectives | FailureKind::Graphs | FailureKind::PyTorch
+    );
+    // The device with the least left: its libraries fail first.
+    let pools = report.allocators.iter().filter(|a| a.kind == AllocatorKind::Device);
+    let left = pools.filter_map(|a| {
+        let device = report.platform.devices.iter().find(|d| Some(d.ordinal) == a.device)?;
+        Some((device.memory_bytes?.0.checked_sub(a.capacity_bytes?.0)?, a))
+    });
+    let Some((left, pool)) = left.min_by_key(|(left, _)| *left).filter(|_| is_beside_the_pool) else {
+        return;
+    };
+    let (Some(capacity), Some(share)) = (pool.capacity_bytes, pool.card_share) else { return };
+    let left = Bytes(left);
+    found.sentence += &format!(
+        " In this capture the pool {} has {capacity}, {:.0} % of the card: {left} are left for all that is outside it.",
+        crate::plain::plain(&pool.name),
+        share * 100.0
+    );
+    for (key, bytes) in [("pool_bytes", capacity), ("outside_bytes", left)] {
+        let number = Number { value: bytes.0 as f64, evidence: Evidence::Measured };
+        found.numbers.insert(key.into(), number);
+    }
 }
 
 fn words(kind: FailureKind) -> Option<(&'static str, &'static str, Vec<Fix>)> {

@@ -23,6 +23,68 @@ pub struct BeforeMatch {
     pub evidence: Evidence,
 }
 
+/// Arrays that the capture knows as one sum only, since it saw neither their allocation nor their end, and what of a profile
+/// they can be. Evidence: inferred.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RestMatch {
+    /// The allocator.
+    pub allocator: String,
+    /// Their sum, in chunks.
+    pub bytes: Bytes,
+    /// The profile's arrays that are not larger than the sum.
+    pub profile_count: u64,
+    /// Their sum, in chunks.
+    pub profile_bytes: Bytes,
+    /// Whether the two sums are the same: then these are they.
+    pub exact: bool,
+    /// The places in the program that made them, the most bytes first, with their counts and bytes.
+    pub places: Vec<(SourceLine, u64, Bytes)>,
+    /// How this is known.
+    pub evidence: Evidence,
+}
+
+/// Looks in a profile for arrays that a sum can consist of: those of the device that are not larger than it. `None` where there
+/// are none.
+#[must_use]
+pub fn match_rest(
+    profile: &MemoryProfile,
+    device: Option<&str>,
+    allocator: &str,
+    rest: Bytes,
+) -> Option<RestMatch> {
+    let mut of_place: BTreeMap<Option<&SourceLine>, (u64, u64)> = BTreeMap::new();
+    for stack in &profile.stacks {
+        let elsewhere = device.is_some() && stack.device.as_deref() != device;
+        if stack.kind != "buffer" || elsewhere {
+            continue;
+        }
+        for arrays in &stack.sizes {
+            let Some(chunk) = arrays.bytes.0.checked_next_multiple_of(UNIT) else { continue };
+            if chunk > 0 && chunk <= rest.0 {
+                let sum = of_place.entry(profile.place(stack)).or_default();
+                sum.0 = sum.0.saturating_add(arrays.count);
+                sum.1 = sum.1.saturating_add(chunk.saturating_mul(arrays.count));
+            }
+        }
+    }
+    let profile_count = of_place.values().fold(0u64, |sum, (n, _)| sum.saturating_add(*n));
+    let profile_bytes = Bytes(of_place.values().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes)));
+    let mut places: Vec<(SourceLine, u64, Bytes)> = of_place
+        .into_iter()
+        .filter_map(|(place, (count, bytes))| Some((place?.clone(), count, Bytes(bytes))))
+        .collect();
+    places.sort_by_key(|(_, _, bytes)| std::cmp::Reverse(*bytes));
+    (profile_count > 0).then(|| RestMatch {
+        allocator: allocator.to_owned(),
+        bytes: rest,
+        profile_count,
+        profile_bytes,
+        exact: profile_bytes == rest,
+        places,
+        evidence: Evidence::Inferred,
+    })
+}
+
 /// BFC rounds requests up to this (`kMinAllocationSize`), and hands out the chunk so rounded unless a larger free one is
 /// not worth splitting.
 const UNIT: u64 = 256;

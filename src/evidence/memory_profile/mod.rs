@@ -5,7 +5,7 @@ mod before;
 mod change;
 mod tree;
 
-pub use before::{BeforeMatch, match_sizes};
+pub use before::{BeforeMatch, RestMatch, match_rest, match_sizes};
 pub use change::{StackChange, changes};
 pub use tree::{Tree, TreeNode};
 

@@ -3,7 +3,8 @@
 use super::Page;
 use super::plan::{position, role_words};
 use crate::model::{
-    Failure, MemoryProfileReport, PlanText, ProfileStack, Report, SourceLine, TextBuffer, TextSize, TreeNode,
+    Failure, MemoryProfileReport, PlanText, ProfileStack, Report, RestMatch, SourceLine, TextBuffer,
+    TextSize, TreeNode,
 };
 use crate::plain::short;
 use std::fmt::Write;
@@ -206,6 +207,34 @@ pub(super) fn memory_profile(out: &mut Page, report: &Report) {
                 places.join(" or ")
             ));
         }
+    }
+    for sum in &profile.before_capture_rest {
+        rest(out, sum);
+    }
+}
+
+/// What the arrays can be that a capture knows as one sum.
+fn rest(out: &mut Page, rest: &RestMatch) {
+    out.title(
+        &format!(
+            "{} in {} from before the capture, never freed in it",
+            rest.bytes,
+            short(&rest.allocator, 40)
+        ),
+        "[inferred]",
+    );
+    let (count, bytes) = (rest.profile_count, rest.profile_bytes);
+    out.wrapped(
+        "  ",
+        &match rest.exact {
+            true => format!("The profile has {count} arrays of exactly this sum:"),
+            false => format!(
+                "The profile has {count} arrays of {bytes} that can be part of it, if they are as old:"
+            ),
+        },
+    );
+    for (at, count, bytes) in rest.places.iter().take(MOST_ROWS) {
+        out.line(&format!("  {:>12} ×{count:<6} {}", bytes.to_string(), position(at)));
     }
 }
 

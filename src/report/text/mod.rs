@@ -46,6 +46,7 @@ fn head(out: &mut Page, report: &Report) {
     let source = &report.source;
     let kind = match source.kind {
         SourceKind::Xspace => "profiler capture",
+        SourceKind::HloProto if report.text_plan.is_some() => "text dump of a plan",
         SourceKind::HloProto => "HloProto dump",
         SourceKind::ErrorText => "error text",
         SourceKind::MemoryProfile => "device memory profile",

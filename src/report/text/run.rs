@@ -4,6 +4,7 @@ use super::{Page, or_unknown, percent, tag};
 use crate::model::{AllocatorKind, Backend, Execution, LiveKind, Module, Outcome, Report, RetryOutcome};
 use crate::plain::short;
 use crate::units::Bytes;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Executions shown; the first, the last and those that failed say most.
@@ -141,9 +142,11 @@ fn counted_by_devices(report: &Report) -> Vec<String> {
     if report.platform.backend != Some(Backend::Tpu) {
         return Vec::new();
     }
-    let listed = |m: &Module| {
-        report.executions.iter().filter(|e| e.program_id.as_ref() == Some(&m.program_id)).count() as u64
-    };
+    let mut listed: HashMap<&str, u64> = HashMap::new();
+    for id in report.executions.iter().filter_map(|e| e.program_id.as_deref()) {
+        *listed.entry(id).or_default() += 1;
+    }
+    let listed = |m: &Module| listed.get(m.program_id.as_str()).copied().unwrap_or(0);
     let more = |m: &Module| m.executions?.checked_sub(listed(m)).filter(|n| *n > 0);
     report.modules.iter().filter_map(|m| Some(format!("{} {}", short(&m.base_name, 40), more(m)?))).collect()
 }

@@ -19,7 +19,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 /// Bytes read at a time by [`read`].
-const CHUNK: usize = 4 << 20;
+const CHUNK: usize = 2 << 20;
 /// Largest file of a kind that is read whole: modules alone, profiles, texts.
 const LARGEST_WHOLE: u64 = 2 << 30;
 

@@ -3,7 +3,7 @@
 use crate::bytes::Source;
 use crate::capture::modules::{modules, split_name};
 use crate::capture::{Index, ModuleRef};
-use crate::estimate::Estimator;
+use crate::estimate::{Estimator, OnDemand};
 use crate::evidence::error_text::Candidate;
 use crate::facts;
 use crate::findings;
@@ -13,6 +13,7 @@ use crate::model::{Module, PlanMoment, PlanReport};
 use crate::plan::{Plan, Summary};
 use crate::terms::{Backend, Warning};
 use crate::units::Bytes;
+use std::sync::OnceLock;
 
 /// Modules named in warnings; of more it is told how many.
 const MOST_NAMED: usize = 8;
@@ -40,8 +41,7 @@ pub(super) struct Detail {
     pub plan: Plan,
     /// What the rules of the findings want of it.
     pub facts: findings::Detail,
-    /// Says what fixes would save; `None` without a buffer assignment.
-    pub estimator: Option<Estimator>,
+    estimator: OnceLock<Option<Estimator>>,
 }
 
 impl Modules {
@@ -166,8 +166,12 @@ impl Detail {
     fn new(name: &str, hlo: Hlo, backend: Option<Backend>) -> Detail {
         let plan = Plan::build(&hlo, backend);
         let facts = findings::Detail::of(&hlo, &plan);
-        let estimator = Estimator::new(&hlo, &plan);
-        Detail { name: name.to_owned(), hlo, plan, facts, estimator }
+        Detail { name: name.to_owned(), hlo, plan, facts, estimator: OnceLock::new() }
+    }
+
+    /// Says what fixes would save.
+    pub(super) fn estimator(&self) -> OnDemand<'_> {
+        OnDemand::new(&self.hlo, &self.plan, &self.estimator)
     }
 
     /// For the report, whole.

@@ -229,8 +229,7 @@ impl<S: Source> Session<S> {
             silent = events.silent(report.platform.jax_version.as_deref());
         }
         let detail = chosen.and_then(|i| self.modules.detail(&self.source, i).ok());
-        let estimator = detail.and_then(|d| d.estimator.as_ref());
-        findings::conclude(&mut report, detail.map(|d| &d.facts), estimator, &silent);
+        findings::conclude(&mut report, detail.map(|d| &d.facts), detail.map(Detail::estimator), &silent);
         report
     }
 
@@ -264,8 +263,8 @@ impl<S: Source> Session<S> {
         let report = self.whole_report(options);
         let i = self.choose(options).0.ok_or("the file holds no module")?;
         let detail = self.modules.detail(&self.source, i)?;
-        let estimator = detail.estimator.as_ref().ok_or("the module has no plan")?;
-        let case = findings::Case::new(&report, Some(&detail.facts), Some(estimator));
+        let estimator = detail.estimator().get().ok_or("the module has no plan")?;
+        let case = findings::Case::new(&report, Some(&detail.facts), None);
         let (pool, card) = (case.capacity(), case.card.or(case.text_room().map(|room| room.0)));
         let done = estimator.what_if(&kinds, &estimate::Context { pool, card, ..Default::default() });
         let fits = |room: Option<Bytes>| room.map(|room| Fits::into_room(done.least, done.most, room));

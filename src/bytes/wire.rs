@@ -84,39 +84,60 @@ impl<'a> Cursor<'a> {
         &self.bytes[self.at..]
     }
 
+    /// Passes the next byte where it is this tag: the order of fields is known, and each nearly always there.
+    #[inline]
+    pub fn passes(&mut self, tag: u8) -> bool {
+        let is = self.bytes.get(self.at) == Some(&tag);
+        self.at += usize::from(is);
+        is
+    }
+
     /// The next varint. Bits over 64 are dropped, as protobuf's own readers do.
     ///
     /// # Errors
     /// Where the slice ends inside it, or it is longer than 10 bytes.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, Malformed> {
-        let start = self.at;
-        // Most varints of a capture have one or two bytes.
-        if let Some(&b0) = self.bytes.get(start)
-            && b0 < 0x80
-        {
-            self.at += 1;
-            return Ok(u64::from(b0));
+        // Most varints of a capture have one byte; the rest is not worth the room at every call.
+        match self.bytes.get(self.at) {
+            Some(&b0) if b0 < 0x80 => {
+                self.at += 1;
+                Ok(u64::from(b0))
+            }
+            _ => self.long_varint(),
         }
+    }
+
+    /// [`Cursor::varint`] for the innermost loops, where most have several bytes: worth its room at the call.
+    #[inline(always)]
+    pub fn wide_varint(&mut self) -> Result<u64, Malformed> {
         // One 8-byte load holds every varint of up to 56 bits.
-        if let Some(chunk) = self.bytes.get(start..start + 8) {
-            let mut raw = [0; 8];
-            raw.copy_from_slice(chunk);
-            let word = u64::from_le_bytes(raw);
+        if let Some(raw) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let word = u64::from_le_bytes(*raw);
             let stops = !word & 0x8080_8080_8080_8080;
             if stops != 0 {
-                let len = (stops.trailing_zeros() / 8 + 1) as usize;
-                self.at += len;
-                let kept = word & (u64::MAX >> (64 - 8 * len as u32)) & 0x7f7f_7f7f_7f7f_7f7f;
+                let len = stops.trailing_zeros() / 8 + 1;
+                self.at += len as usize;
+                let kept = word & (u64::MAX >> (64 - 8 * len)) & 0x7f7f_7f7f_7f7f_7f7f;
                 // Close the gaps of the continuation bits: pairs of 7, of 14, of 28 bits.
                 let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
                 let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
                 return Ok((quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4));
             }
         }
+        self.slow_varint()
+    }
+
+    #[inline(never)]
+    fn long_varint(&mut self) -> Result<u64, Malformed> {
+        self.wide_varint()
+    }
+
+    #[cold]
+    fn slow_varint(&mut self) -> Result<u64, Malformed> {
+        let start = self.at;
         let mut value = 0u64;
-        for i in 0..10 {
-            let Some(&b) = self.bytes.get(start + i) else { return Err(Malformed { at: start }) };
+        for (i, &b) in self.bytes.get(start..).unwrap_or_default().iter().take(10).enumerate() {
             value |= if i == 9 { u64::from(b) << 63 } else { u64::from(b & 0x7f) << (7 * i) };
             if b < 0x80 {
                 self.at = start + i + 1;
@@ -158,13 +179,9 @@ impl<'a> Cursor<'a> {
     pub fn chunk(&mut self, len: u64) -> Result<&'a [u8], Malformed> {
         let start = self.at;
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
-        match end.and_then(|end| self.bytes.get(start..end)) {
-            Some(taken) => {
-                self.at = start + taken.len();
-                Ok(taken)
-            }
-            None => Err(Malformed { at: start }),
-        }
+        let taken = end.and_then(|end| self.bytes.get(start..end)).ok_or(Malformed { at: start })?;
+        self.at = start + taken.len();
+        Ok(taken)
     }
 
     /// The next field; `None` at the end.

@@ -15,5 +15,5 @@ pub use index::{Index, Unreadable};
 pub use modules::ModuleRef;
 pub use names::NameTable;
 pub use plane::{Line, Plane};
-pub use stats::{OwnedValue, Stat, StatRef, StatValue, Stats};
+pub use stats::{OwnedValue, RawStats, Stat, StatRef, StatValue, Stats};
 pub use stream::{Checkpoint, Event, LineAt, Sink, Stream, read_lines};

@@ -41,6 +41,12 @@ impl StatValue<'_> {
         }
     }
 
+    /// The bits of an integer: ids use all of them, signed or not.
+    #[must_use]
+    pub fn bits(self) -> Option<u64> {
+        self.as_i64().map(|v| v as u64)
+    }
+
     /// The value as a number.
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
@@ -62,35 +68,86 @@ pub struct StatRef<'a> {
     pub value: StatValue<'a>,
 }
 
-/// The stats among the fields of an event (field 4) or of event metadata (field 5); malformed ones end the iteration.
+/// A stat whose value nobody has looked at yet: most stats of a capture are of no interest, and their names tell.
+#[derive(Debug, Clone, Copy)]
+pub struct RawStat<'a> {
+    /// Key into the plane's stat names.
+    pub metadata_id: i64,
+    /// The fields of the message, with or without the first.
+    fields: &'a [u8],
+}
+
+impl<'a> RawStat<'a> {
+    /// Its value; `None` where it has none.
+    #[inline]
+    #[must_use]
+    pub fn value(self) -> Option<StatValue<'a>> {
+        StatRef::parse(self.fields).map(|s| s.value)
+    }
+}
+
+/// The stats among the fields of an event (field 4) or of event metadata (field 5), values unread; malformed ones end
+/// the iteration.
 #[derive(Debug, Clone)]
-pub struct Stats<'a> {
+pub struct RawStats<'a> {
     fields: Cursor<'a>,
     number: u32,
 }
 
+impl<'a> RawStats<'a> {
+    /// Stats in field `number` of a message, 1 to 15.
+    #[must_use]
+    pub fn new(message: &'a [u8], number: u32) -> RawStats<'a> {
+        RawStats { fields: Cursor::new(message), number }
+    }
+}
+
+impl<'a> Iterator for RawStats<'a> {
+    type Item = RawStat<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<RawStat<'a>> {
+        loop {
+            let body = if self.fields.passes((self.number << 3 | 2) as u8) {
+                let len = self.fields.varint().ok()?;
+                self.fields.chunk(len).ok()?
+            } else {
+                let (number, value) = self.fields.next()?;
+                if number != self.number {
+                    continue;
+                }
+                value.bytes()
+            };
+            let mut stat = Cursor::new(body);
+            // The id comes first, as every writer puts it.
+            if stat.passes(0x08)
+                && let Ok(id) = stat.varint()
+            {
+                return Some(RawStat { metadata_id: id as i64, fields: stat.rest() });
+            }
+            let metadata_id = StatRef::parse(body).map_or(0, |s| s.metadata_id);
+            return Some(RawStat { metadata_id, fields: body });
+        }
+    }
+}
+
+/// The stats among the fields of an event (field 4) or of event metadata (field 5); malformed ones end the iteration.
+#[derive(Debug, Clone)]
+pub struct Stats<'a>(RawStats<'a>);
+
 impl<'a> Stats<'a> {
-    /// Stats in field `number` of a message.
+    /// Stats in field `number` of a message, 1 to 15.
     #[must_use]
     pub fn new(message: &'a [u8], number: u32) -> Stats<'a> {
-        Stats { fields: Cursor::new(message), number }
+        Stats(RawStats::new(message, number))
     }
 }
 
 impl<'a> Iterator for Stats<'a> {
     type Item = StatRef<'a>;
 
-    #[inline]
     fn next(&mut self) -> Option<StatRef<'a>> {
-        loop {
-            let (number, value) = self.fields.next()?;
-            if number == self.number
-                && let Value::Bytes(body) = value
-                && let Some(stat) = StatRef::parse(body)
-            {
-                return Some(stat);
-            }
-        }
+        self.0.find_map(|raw| Some(StatRef { metadata_id: raw.metadata_id, value: raw.value()? }))
     }
 }
 

@@ -13,7 +13,7 @@ const LARGEST_EVENT: u64 = 1 << 20;
 /// Bytes of a line between two checkpoints.
 const CHECKPOINT_EVERY: u64 = 64 << 10;
 /// Bytes read at a time by [`read_lines`].
-const CHUNK: usize = 4 << 20;
+const CHUNK: usize = 2 << 20;
 
 /// One event of a line.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +56,15 @@ impl<'a> Event<'a> {
     fn parse(body: &'a [u8]) -> Option<Event<'a>> {
         let mut event = Event { metadata_id: 0, offset_ps: Some(0), duration_ps: 0, stats: &[] };
         let mut cursor = Cursor::new(body);
+        if cursor.passes(0x08) {
+            event.metadata_id = cursor.wide_varint().ok()? as i64;
+        }
+        if cursor.passes(0x10) {
+            event.offset_ps = Some(cursor.wide_varint().ok()? as i64);
+        }
+        if cursor.passes(0x18) {
+            event.duration_ps = cursor.wide_varint().ok()? as i64;
+        }
         loop {
             let rest = cursor.rest();
             let Some(&tag) = rest.first() else { return Some(event) };

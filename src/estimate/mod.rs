@@ -29,6 +29,7 @@ use picture::Picture;
 use program::Program;
 use remat::Remat;
 use scene::{Need, Scene, Side};
+use std::sync::OnceLock;
 
 /// What the need is held against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,6 +74,29 @@ pub struct Estimate {
 pub struct Estimator {
     need: Need,
     basis: Basis,
+}
+
+/// An estimator that is made when it is first asked for: a report that offers no fix of the program needs none, and it takes
+/// longer than all else of a large module.
+#[derive(Debug, Clone, Copy)]
+pub struct OnDemand<'a> {
+    hlo: &'a Hlo,
+    plan: &'a Plan,
+    made: &'a OnceLock<Option<Estimator>>,
+}
+
+impl<'a> OnDemand<'a> {
+    /// For a module and its plan; what is made goes into `made`.
+    #[must_use]
+    pub fn new(hlo: &'a Hlo, plan: &'a Plan, made: &'a OnceLock<Option<Estimator>>) -> OnDemand<'a> {
+        OnDemand { hlo, plan, made }
+    }
+
+    /// The estimator; `None` for a module without a buffer assignment.
+    #[must_use]
+    pub fn get(self) -> Option<&'a Estimator> {
+        self.made.get_or_init(|| Estimator::new(self.hlo, self.plan)).as_ref()
+    }
 }
 
 impl Estimator {

@@ -98,14 +98,17 @@ impl Seeker<'_> {
     /// (the outputs of a recurrent layer) is kept with or without rematerialization.
     fn read_by(&self, scan: &Scan, taken: &[bool]) -> Vec<usize> {
         let wanted = |&(i, piece): &(usize, &Piece)| {
-            let Some(facts) = self.picture.facts_of(piece) else { return false };
-            if taken.get(i).copied().unwrap_or(true)
-                || !self.is_stack(piece, facts, scan)
-                || piece.first >= scan.from
+            // Lives first: they rule out nearly all.
+            if piece.first >= scan.from
                 || !(scan.from..=scan.to).contains(&piece.last)
+                || taken.get(i).copied().unwrap_or(true)
             {
                 return false;
             }
+            let Some(facts) = self.picture.facts_of(piece).filter(|facts| self.is_stack(piece, facts, scan))
+            else {
+                return false;
+            };
             let written = facts.makers.iter().any(|&maker| {
                 let passes =
                     matches!(self.flow.op(maker), Op::Element(_) | Op::Parameter | Op::While | Op::Same);

@@ -1,7 +1,7 @@
 //! The evidence that the rules read, gathered once.
 
 use super::detail::Detail;
-use crate::estimate::Estimator;
+use crate::estimate::OnDemand;
 use crate::model::{
     Allocator, AllocatorKind, Backend, Execution, Fits, MissingAllocation, Module, Outcome, PlanReport,
     Report, Retry, RetryOutcome, Space,
@@ -29,7 +29,7 @@ pub struct Case<'a> {
     /// What failed, if anything did.
     pub failure: Option<Failure<'a>>,
     /// Says what fixes would save, where the plan is there.
-    pub estimator: Option<&'a Estimator>,
+    pub estimator: Option<OnDemand<'a>>,
 }
 
 /// A launch, or an allocation outside of one, that failed.
@@ -52,7 +52,7 @@ impl<'a> Failure<'a> {
 impl<'a> Case<'a> {
     /// Gathers the evidence. `detail` and `estimator` are of the module that the report names.
     #[must_use]
-    pub fn new(report: &'a Report, detail: Option<&'a Detail>, estimator: Option<&'a Estimator>) -> Case<'a> {
+    pub fn new(report: &'a Report, detail: Option<&'a Detail>, estimator: Option<OnDemand<'a>>) -> Case<'a> {
         let module = report.modules.iter().find(|m| Some(&m.name) == report.module.as_ref());
         let space = module.and_then(device_space);
         let mut case =

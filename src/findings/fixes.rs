@@ -11,7 +11,7 @@ use crate::units::Bytes;
 /// A fix of the program whose effect on the plan is estimated; `None` where the plan has nothing that it acts on.
 fn estimated(case: &Case, kind: FixKind, text: impl Into<String>, code: Option<String>) -> Option<Fix> {
     let context = Context { pool: case.capacity(), free: case.free_at_start(), card: case.card };
-    let it = case.estimator?.estimate(kind, &context);
+    let it = case.estimator?.get()?.estimate(kind, &context);
     it.applicable.then(|| Fix {
         id: it.id,
         text: text.into(),

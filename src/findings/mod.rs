@@ -42,7 +42,7 @@ pub use limits::limits;
 pub use step_does_not_fit::{cause_of_role, role_words};
 pub use verdict::verdict;
 
-use crate::estimate::Estimator;
+use crate::estimate::OnDemand;
 use crate::model::{Finding, Report};
 
 /// The rule of one finding.
@@ -99,7 +99,7 @@ pub fn findings(case: &Case) -> Vec<Finding> {
 pub fn conclude(
     report: &mut Report,
     detail: Option<&Detail>,
-    estimator: Option<&Estimator>,
+    estimator: Option<OnDemand<'_>>,
     no_events: &[String],
 ) {
     let case = Case::new(report, detail, estimator);

@@ -38,6 +38,7 @@ pub struct Hlo {
     pub(super) buffers_by_place: OnceLock<Vec<u32>>,
     pub(super) rematerialized: u64,
     pub(super) whiles: Vec<InstrIx>,
+    pub(super) parameters: Vec<InstrIx>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -212,11 +213,11 @@ impl Hlo {
 
     /// The parameters of the entry computation, in the order of the file.
     pub fn entry_parameters(&self) -> impl Iterator<Item = (InstrIx, Instruction<'_>)> {
-        self.entry()
-            .into_iter()
-            .flat_map(|entry| self.instructions_of(entry))
-            .map(|at| (at, self.instruction(at)))
-            .filter(|(_, it)| it.opcode == "parameter")
+        let entry = self.entry().map_or(0..0, |entry| entry.first..entry.first + entry.count);
+        // They lie in the order of the file.
+        let from = self.parameters.partition_point(|at| at.0 < entry.start);
+        let of_entry = self.parameters.iter().skip(from).take_while(move |at| entry.contains(&at.0));
+        of_entry.map(|&at| (at, self.instruction(at)))
     }
 
     /// Which outputs share memory with which parameters.

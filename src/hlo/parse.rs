@@ -92,6 +92,7 @@ impl Hlo {
             buffers_by_place: std::sync::OnceLock::new(),
             rematerialized: 0,
             whiles: Vec::new(),
+            parameters: Vec::new(),
             warnings,
         };
         for module in modules {
@@ -175,11 +176,11 @@ impl Hlo {
             match (field.number, field.value) {
                 (1, _) => it.name = Span::new(&field.range),
                 (2, Value::Bytes(message)) if field.whole => {
-                    let (mut id, mut name, mut is_loop) = (0, "", false);
+                    let (mut id, mut name, mut opcode) = (0, &b""[..], &b""[..]);
                     for (number, value) in Cursor::new(message) {
                         match number {
-                            1 => name = text(value.bytes()),
-                            2 => is_loop = value.bytes() == b"while",
+                            1 => name = value.bytes(),
+                            2 => opcode = value.bytes(),
                             35 => {
                                 id = value.varint() as i64;
                                 // The rest can be long: backend settings.
@@ -188,9 +189,12 @@ impl Hlo {
                             _ => {}
                         }
                     }
-                    self.rematerialized += u64::from(name.contains(".remat"));
-                    if is_loop {
-                        self.whiles.push(InstrIx(self.instructions.len() as u32));
+                    self.rematerialized += u64::from(name.windows(6).any(|part| part == b".remat"));
+                    let at = InstrIx(self.instructions.len() as u32);
+                    match opcode {
+                        b"while" => self.whiles.push(at),
+                        b"parameter" => self.parameters.push(at),
+                        _ => {}
                     }
                     self.instructions.push(Record { id, message: Span::new(&field.range), computation });
                 }

@@ -158,10 +158,15 @@ pub(super) fn kernels(recorder: &mut Recorder, parts: &Parts) {
     for device in &mut recorder.devices {
         device.kernels = Default::default();
     }
-    let add = |executions: &mut Chunked<RawExecution>, e: u32, id: u64, own: u32| {
+    // Launches of one part stand together.
+    let mut last = (NONE, NONE);
+    let mut add = |executions: &mut Chunked<RawExecution>, e: u32, id: u64, own: u32| {
         let launched = kernels.get(id);
+        if last.0 != e {
+            last = (e, main_of(parts, e));
+        }
         let program = if own == NONE { launched.and_then(|l| l.program) } else { Some(own) };
-        let (Some(program), Some(e)) = (program, executions.get_mut(main_of(parts, e) as usize)) else {
+        let (Some(program), Some(e)) = (program, executions.get_mut(last.1 as usize)) else {
             return;
         };
         // A launch whose kernel was dropped was one all the same.

@@ -15,6 +15,8 @@ pub(super) struct Ids {
     bytes: Vec<u8>,
     last: (u64, i64, u32),
     count: usize,
+    /// The least and the largest id; of ids taken back too.
+    span: Option<(u64, u64)>,
 }
 
 /// A place in [`Ids`] to go back to.
@@ -59,6 +61,7 @@ impl Ids {
         }
         self.last = (id, time, tag);
         self.count += 1;
+        self.span = Some(self.span.map_or((id, id), |(lo, hi)| (lo.min(id), hi.max(id))));
     }
 
     fn varint(&mut self, mut v: u64) {
@@ -126,7 +129,8 @@ impl Kernels {
             devices.iter().flat_map(|(device, ids)| ids.iter().map(move |(id, _, tag)| (*device, id, tag)))
         };
         let count = devices.iter().map(|(_, ids)| ids.len()).sum::<usize>();
-        let (first, last) = all().fold((u64::MAX, 0), |(lo, hi), (_, id, _)| (lo.min(id), hi.max(id)));
+        let spans = devices.iter().filter_map(|(_, ids)| ids.span);
+        let (first, last) = spans.fold((u64::MAX, 0), |all, s| (all.0.min(s.0), all.1.max(s.1)));
         let mut kernels = Kernels { first, ..Kernels::default() };
         if count == 0 {
             return kernels;
@@ -137,12 +141,17 @@ impl Kernels {
             kernels.dense = vec![0; span as usize + 1];
         }
         let mut seen = HashMap::new();
+        // Kernels of one program stand together: the last pair is nearly always the next one too.
+        let mut last = None;
         for (device, id, program) in all() {
-            let next = kernels.kinds.len();
-            let kind = *seen.entry((device, program)).or_insert(next);
-            if kind == next {
-                kernels.kinds.push((device, program));
-            }
+            let kind = match last {
+                Some((pair, kind)) if pair == (device, program) => kind,
+                _ => *seen.entry((device, program)).or_insert_with(|| {
+                    kernels.kinds.push((device, program));
+                    kernels.kinds.len() - 1
+                }),
+            };
+            last = Some(((device, program), kind));
             let Ok(kind) = u16::try_from(kind + 1) else { continue };
             if is_dense {
                 let cell = &mut kernels.dense[(id - first) as usize];

@@ -5,7 +5,7 @@ use super::line::LineState;
 use super::recorder::Recorder;
 use super::records::flag;
 use super::tables::{self, NONE, PlaneTables, StatKind};
-use crate::capture::{StatValue, Stats};
+use crate::capture::{RawStats, StatValue};
 
 /// What an event's stats say about a launch, a kernel or a copy.
 #[derive(Debug, Default)]
@@ -18,21 +18,36 @@ struct Label<'a> {
 }
 
 impl<'a> Label<'a> {
+    /// The label of an event that is a launch or a kernel: what has a program is no copy, and ends the search.
+    fn of_kernel(tables: &PlaneTables, stats: &'a [u8]) -> Label<'a> {
+        Label::until(tables, stats, |l| l.correlation.is_some() && l.program.is_some() && l.module.is_some())
+    }
+
     fn read(tables: &PlaneTables, stats: &'a [u8]) -> Label<'a> {
+        Label::until(tables, stats, |_| false)
+    }
+
+    #[inline]
+    fn until(tables: &PlaneTables, stats: &'a [u8], enough: impl Fn(&Label<'_>) -> bool) -> Label<'a> {
         let mut label = Label::default();
-        for stat in Stats::new(stats, 4) {
+        for stat in RawStats::new(stats, 4) {
             match tables.stats.get(stat.metadata_id) {
-                StatKind::Correlation => label.correlation = stat.value.as_i64().map(|v| v as u64),
-                StatKind::Program => label.program = stat.value.as_i64(),
-                StatKind::Module => label.module = Some(stat.value),
+                StatKind::Correlation => label.correlation = stat.value().and_then(StatValue::bits),
+                StatKind::Program => label.program = stat.value().and_then(StatValue::as_i64),
+                StatKind::Module => label.module = stat.value(),
                 StatKind::MemcpyDetails => {
-                    label.copied = match stat.value {
-                        StatValue::Ref(id) => tables.device_copy(id),
-                        StatValue::Str(text) => std::str::from_utf8(text).ok().and_then(tables::device_copy),
+                    label.copied = match stat.value() {
+                        Some(StatValue::Ref(id)) => tables.device_copy(id),
+                        Some(StatValue::Str(text)) => {
+                            std::str::from_utf8(text).ok().and_then(tables::device_copy)
+                        }
                         _ => None,
                     };
                 }
-                _ => {}
+                _ => continue,
+            }
+            if enough(&label) {
+                break;
             }
         }
         label
@@ -47,8 +62,7 @@ impl Recorder {
     /// An event's stat of this kind as a number; ids keep their bits.
     pub(super) fn stat(&self, line: &LineState, stats: &[u8], kind: StatKind) -> Option<u64> {
         let tables = self.tables_of(line)?;
-        let stat = Stats::new(stats, 4).find(|s| tables.stats.get(s.metadata_id) == kind)?;
-        stat.value.as_i64().map(|v| v as u64)
+        RawStats::new(stats, 4).find(|s| tables.stats.get(s.metadata_id) == kind)?.value()?.bits()
     }
 
     /// The number of the program that a label names; `NONE` without a program id.
@@ -106,7 +120,7 @@ impl Recorder {
     /// A launch on a line of its own.
     pub(super) fn far_launch(&mut self, line: &LineState, at: i64, stats: &[u8]) {
         let Some(tables) = self.tables_of(line) else { return };
-        let label = Label::read(tables, stats);
+        let label = Label::of_kernel(tables, stats);
         let Some(id) = label.correlation else { return };
         let program = self.program(line.plane(), &label);
         self.far.push(id, at, program);
@@ -115,7 +129,7 @@ impl Recorder {
     /// An event of a device.
     pub(super) fn kernel(&mut self, line: &LineState, device: u16, stats: &[u8]) {
         let Some(tables) = self.tables_of(line) else { return };
-        let label = Label::read(tables, stats);
+        let label = Label::of_kernel(tables, stats);
         let program = self.program(line.plane(), &label);
         let Some(record) = self.devices.get_mut(usize::from(device)) else { return };
         if let Some(id) = label.correlation {

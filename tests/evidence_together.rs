@@ -320,3 +320,54 @@ fn a_profile_has_the_parts_of_a_sum() {
     assert_eq!(match_rest(&profile, None, "GPU_0_bfc", Bytes(255)), None);
     assert_eq!(match_rest(&profile, Some("cuda:0"), "GPU_0_bfc", Bytes(sum)), None);
 }
+
+/// What a TPU reserves for a program is its temp and a little more: 20.02 GiB in the events of this capture.
+#[test]
+fn a_tpu_program_that_was_not_loaded() {
+    let Some(path) = support::capture("tpu-v6e-inference") else { return };
+    let of = |size: &str| {
+        let mut session = session(&path);
+        session.add_error_text(&format!(
+            "RESOURCE_EXHAUSTED: Error loading program: Attempting to reserve {size} at the bottom of memory. That was not \
+             possible. There are 8.67G free, 0B reserved, and 8.67G reservable."
+        ));
+        let report = session.report(&whole());
+        finding(&report, "error-text").sentence.clone()
+    };
+    assert_eq!(
+        of("20.02G"),
+        "The 20.02 GiB of your error is what jit_f(12190760917235803885) reserves when it is loaded: its temp block \
+         (21474934784 bytes) and a little more. No launch failed in this capture: the error is of another moment or another run."
+    );
+    assert!(of("20.09G").contains("is no output and no temp block"), "{}", of("20.09G"));
+}
+
+/// One request can be more than the pool that the text names.
+#[test]
+fn a_request_beyond_the_pool_in_the_text() {
+    let of = |limit: u64| {
+        let text = format!(
+            "BFCAllocator dump for GPU_0_bfc\nStats:\nLimit: {limit}\nInUse: 1000000000\nMaxInUse: 1000000000\n\
+             Out of memory while trying to allocate 3666631960 bytes."
+        );
+        read(text.as_bytes(), "error.txt", |_| {}).unwrap().report(&whole())
+    };
+    let report = of(2_995_781_632);
+    let it = finding(&report, "step-does-not-fit");
+    assert_eq!(
+        it.sentence,
+        "The program asked for 3.41 GiB (3666631960 bytes) in one piece: that is more than the pool has in all, 2.79 GiB \
+         (2995781632 bytes), by about 639.77 MiB."
+    );
+    assert_eq!(it.evidence, Evidence::Read);
+    // In a larger pool the text tells what was free, and not who held the rest.
+    let report = of(4 << 30);
+    let it = finding(&report, "failed-request");
+    assert!(
+        it.sentence.contains(
+            "The pool has 4.00 GiB (4294967296 bytes), of which 3.07 GiB (3294967296 bytes) were free"
+        ),
+        "{}",
+        it.sentence
+    );
+}

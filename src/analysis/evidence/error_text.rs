@@ -69,7 +69,17 @@ pub fn tell_beside(report: &mut Report) {
         None => "Your error is not in this capture",
     };
     let exact = main.requested.is_some_and(|r| r.is_exact());
-    let mut note = finding("error-text", Severity::Note, title, found.sentence.clone(), "");
+    // A capture can be of a run that went well: then it shows what the step needs, not why it failed.
+    let ran_here = found.module.is_some()
+        && main.kind != FailureKind::CompileDevice
+        && !report.executions.is_empty()
+        && report.verdict.status != VerdictStatus::OutOfMemory;
+    let elsewhere = if ran_here {
+        " No launch failed in this capture: the error is of another moment or another run."
+    } else {
+        ""
+    };
+    let mut note = finding("error-text", Severity::Note, title, found.sentence.clone() + elsewhere, "");
     note.evidence = if exact { Evidence::Read } else { Evidence::Inferred };
     // A constant's failure is told by the text alone: the plan holds no more of it.
     let constant = constant::find(main);

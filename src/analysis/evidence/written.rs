@@ -61,6 +61,13 @@ impl<'a> Facts<'a> {
         self.need().zip(self.room()).is_some_and(|(need, room)| need.least_bytes > room.most_bytes)
     }
 
+    /// What was asked for, where that alone is more than there is.
+    fn asked_for_more_than(&self, room: TextSize) -> Option<TextSize> {
+        self.main
+            .requested
+            .filter(|asked| self.main.kind.is_device_memory() && asked.least_bytes > room.most_bytes)
+    }
+
     fn is_fragmented(&self) -> bool {
         let largest = self.pool.and_then(|p| p.largest_free);
         match (self.main.requested, self.free(), largest) {
@@ -94,16 +101,20 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// The need is more than there is at all.
 fn does_not_fit(facts: &Facts<'_>) -> Option<Finding> {
-    let (need, room) = (facts.need()?, facts.room()?);
+    let room = facts.room()?;
     if !facts.does_not_fit() {
-        return None;
+        return facts.asked_for_more_than(room).map(|asked| one_request(facts, asked, room));
     }
+    let need = facts.need()?;
     let short = match facts.main.exceeded_by {
         Some(by) => by.to_string(),
         None => format!("about {}", need.about().saturating_sub(room.about())),
     };
-    let of_what =
-        if facts.main.what.as_deref() == Some("HLO temporaries") { " for its temporaries alone" } else { "" };
+    // Of the one program with its plan beside this message, they were arguments and temp together.
+    let of_what = match facts.main.what.as_deref() {
+        Some("HLO temporaries") => " (the message says temporaries, and counts arguments with them)",
+        _ => "",
+    };
     let parts =
         facts.plan().map(parts).filter(|p| !p.is_empty()).map_or_else(String::new, |p| format!(" ({p})"));
     let mut sentence = format!(
@@ -124,6 +135,19 @@ fn does_not_fit(facts: &Facts<'_>) -> Option<Finding> {
     let mut found = with_sizes(found, &[("need_bytes", Some(need)), ("limit_bytes", Some(room))]);
     found.evidence = found.evidence.with(Evidence::Read);
     Some(found)
+}
+
+/// One request is more than there is at all: whatever else is alive, it cannot be had.
+fn one_request(facts: &Facts<'_>, asked: TextSize, room: TextSize) -> Finding {
+    let what = if facts.asked_for_temp() { "its temp block, the scratch of one step," } else { "that" };
+    let sentence = format!(
+        "{} asked for {asked} in one piece: {what} is more than the pool has in all, {room}, by about {}.",
+        capital(&facts.who()),
+        asked.about().saturating_sub(room.about())
+    );
+    let mut found = finding("step-does-not-fit", Severity::Error, "The step does not fit", sentence, "");
+    found.fixes = fixes(facts);
+    with_sizes(found, &[("request_bytes", Some(asked)), ("limit_bytes", Some(room))])
 }
 
 /// Enough is free, in pieces that are too small.
@@ -241,7 +265,16 @@ fn request(facts: &Facts<'_>) -> Option<Finding> {
             facts.plan().map(parts).map_or_else(String::new, |p| format!(" ({p})"))
         );
     }
-    sentence += " The text does not say how much the pool has and who held the rest.";
+    sentence += &match (facts.room(), facts.free()) {
+        (Some(room), Some(free)) => {
+            format!(
+                " The pool has {room}, of which {free} were free. The text does not say who held the rest."
+            )
+        }
+        (Some(room), None) => format!(" The pool has {room}. The text does not say who held it."),
+        (None, Some(free)) => format!(" {free} were free. The text does not say who held the rest."),
+        (None, None) => " The text does not say how much the pool has and who held the rest.".to_owned(),
+    };
     let cause = "Either the plan is larger than the pool, or other arrays are alive: a capture of the failing run tells which.";
     let severity =
         if facts.main.kind == FailureKind::DevicePoolOptional { Severity::Note } else { Severity::Warning };

@@ -1,5 +1,6 @@
 //! The text of a failure beside the modules of a capture: which allocation of which plan was asked for.
 
+use super::messages::LOADING;
 use super::{Failure, FailureKind, PlanTotals, TextSize};
 use crate::plan::Summary;
 use crate::terms::BufferKind;
@@ -73,6 +74,11 @@ pub struct TotalDifference {
     /// What the plan says.
     pub plan_bytes: Bytes,
 }
+
+/// A TPU's reservation for a program is its temp and 16 MiB in the one capture that shows both; up to so much is believed ...
+const LOADED_WITH: Bytes = Bytes(32 << 20);
+/// ... beside a temp that is much more.
+const MUCH: u64 = 256 << 20;
 
 /// BFC rounds requests up to this (`kMinAllocationSize`).
 const UNIT: u64 = 256;
@@ -167,6 +173,10 @@ impl Judged<'_> {
                 "The text is of {module}, but no output or temp block of its plan is {asked}: it was another allocation, or \
                  another compilation of the program."
             ),
+            [one] if failure.what.as_deref() == Some(LOADING) => format!(
+                "The {asked} of your error is what {module} reserves when it is loaded: its temp block ({} bytes) and a little more.",
+                one.bytes.0
+            ),
             [one] => {
                 format!("The {asked} of your error is the {} of {module} ({} bytes).", one.what, one.bytes.0)
             }
@@ -233,11 +243,21 @@ fn not_found(failure: &Failure, modules: usize) -> String {
 /// both must agree.
 fn requests(failure: &Failure, candidate: Candidate<'_>) -> Vec<RequestMatch> {
     let Some(requested) = failure.requested else { return Vec::new() };
+    let loading = failure.what.as_deref() == Some(LOADING);
+    // A TPU reserves the temp of a program when it loads it, and some MiB with it.
+    let is_asked = |size: Bytes| match loading {
+        true => {
+            size.0 >= MUCH
+                && requested.overlaps(TextSize { least_bytes: size, most_bytes: size + LOADED_WITH })
+        }
+        false => requested.contains(size),
+    };
     let mut found: Vec<RequestMatch> = candidate
         .summary
         .launch
         .iter()
-        .filter(|a| !a.is_host() && a.size.0 > 0 && requested.contains(a.size))
+        .filter(|a| !a.is_host() && a.size.0 > 0 && is_asked(a.size))
+        .filter(|a| !loading || a.kind == BufferKind::Temp)
         .filter(|a| {
             failure.rounded_bytes.is_none_or(|r| a.size.0.checked_next_multiple_of(UNIT) == Some(r.0))
         })

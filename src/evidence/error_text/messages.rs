@@ -14,6 +14,9 @@ use crate::units::Bytes;
 /// What a request for one of the program's constants is called.
 pub(crate) const CONSTANT: &str = "a constant of the program";
 
+/// What a TPU's request for the memory that a program reserves is called.
+pub(super) const LOADING: &str = "the program itself";
+
 /// A sentence and what it means. `{}` are words that are read by `fill`.
 struct Rule {
     pattern: &'static str,
@@ -132,7 +135,7 @@ const RULES: &[Rule] = &[
         kind: FailureKind::DevicePool,
         fill: |f, w| {
             (f.requested, f.free) = (size(w, 0), size(w, 1));
-            f.what = Some("the program itself".into());
+            f.what = Some(LOADING.into());
         },
     },
     Rule {

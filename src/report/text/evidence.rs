@@ -3,8 +3,8 @@
 use super::Page;
 use super::plan::{position, role_words};
 use crate::model::{
-    Failure, MemoryProfileReport, PlanText, ProfileStack, Report, RestMatch, SourceLine, TextBuffer,
-    TextSize, TreeNode,
+    Failure, FailureKind, MemoryProfileReport, PlanText, ProfileStack, Report, RestMatch, SourceLine,
+    TextBuffer, TextSize, TreeNode,
 };
 use crate::plain::short;
 use std::fmt::Write;
@@ -56,14 +56,22 @@ pub(super) fn error_text(out: &mut Page, report: &Report) {
 /// `line 1: GPU_0_bfc was asked for 3.41 GiB by jit_step; …`.
 fn in_words(f: &Failure) -> String {
     let mut words = format!("line {}: ", f.line);
-    let kind = format!("{:?}", f.kind).chars().fold(String::new(), |mut s, c| {
-        if c.is_uppercase() && !s.is_empty() {
-            s.push(' ');
-        }
-        s.extend(c.to_lowercase());
-        s
-    });
-    words += &kind;
+    words += match f.kind {
+        FailureKind::DevicePool => "the device's pool",
+        FailureKind::DevicePoolOptional => "the device's pool, which the program can do without",
+        FailureKind::HostPool => "pinned host memory",
+        FailureKind::CollectivePool => "the pool of collectives",
+        FailureKind::CompileDevice => "compilation for the device",
+        FailureKind::CompileVmem => "compilation for memory inside the chip",
+        FailureKind::KernelSharedMemory => "shared memory of a kernel",
+        FailureKind::Library => "a library beside the pool",
+        FailureKind::Collectives => "collectives beside the pool",
+        FailureKind::Graphs => "CUDA graphs beside the pool",
+        FailureKind::Driver => "the driver",
+        FailureKind::Host => "the host's memory",
+        FailureKind::PyTorch => "PyTorch",
+        FailureKind::Unknown => "a form that is not known here",
+    };
     let sizes =
         [("asked for", f.requested), ("free", f.free), ("limit", f.limit), ("exceeded by", f.exceeded_by)];
     for (what, size) in sizes {

@@ -36,6 +36,35 @@ pub fn short(text: &str, most: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// Longest name kept of a capture or a module, in bytes: what JAX and XLA write stays far below. Names are shown in many
+/// rows, and one of megabytes would be repeated in each.
+pub const LONGEST_NAME: usize = 1024;
+
+/// The beginning of a name, up to [`LONGEST_NAME`] bytes; `…` stands for the rest.
+#[must_use]
+pub fn cut(name: &str) -> String {
+    if name.len() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    let mut end = LONGEST_NAME;
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", name.get(..end).unwrap_or_default())
+}
+
+/// The end of a path, up to half of [`LONGEST_NAME`] bytes; `…` stands for the rest.
+#[must_use]
+pub fn cut_path(path: &str) -> String {
+    let Some(mut start) = path.len().checked_sub(LONGEST_NAME / 2).filter(|&start| start > 0) else {
+        return path.to_owned();
+    };
+    while !path.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("…{}", path.get(start..).unwrap_or_default())
+}
+
 fn hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
@@ -49,6 +78,17 @@ mod tests {
     fn nothing_in_a_name_reaches_the_terminal_but_text() {
         assert_eq!(plain("jit_f\u{1b}[31m\u{202e}x\0"), "jit_f\\u{1b}[31m\\u{202e}x\\u{0}");
         assert_eq!(plain("größe <b>"), "größe <b>");
+    }
+
+    #[test]
+    fn names_of_megabytes_are_cut_at_a_character() {
+        assert_eq!(cut("jit_step"), "jit_step");
+        let cut_off = cut(&"é".repeat(1 << 20));
+        assert_eq!((cut_off.chars().count(), cut_off.ends_with("é…")), (513, true));
+        assert_eq!(cut(&format!("a{}", "é".repeat(1 << 20))).len(), 1023 + '…'.len_utf8());
+        let path = format!("/{}/train.py", "ü".repeat(1 << 20));
+        assert!(cut_path(&path).ends_with("/train.py") && cut_path(&path).len() < 520);
+        assert_eq!(cut_path("train.py"), "train.py");
     }
 
     #[test]

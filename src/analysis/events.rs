@@ -56,6 +56,7 @@ impl Events {
         report.allocators = facts::run::allocators(run, joined, &report.platform);
         report.executions = facts::run::executions(run, joined);
         report.retries = facts::run::retries(run, joined);
+        report.warnings.extend(joined.warnings.iter().cloned());
         report.live_at_last_start = facts::run::live_at_last_start(run, joined, module);
         report.op_by_op = Some(facts::op_by_op(run, joined, module));
         if let Some(window) = join::window(run, joined, module) {

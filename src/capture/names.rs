@@ -1,7 +1,6 @@
 //! Names by id, compact: captures of Python programs hold hundreds of thousands.
 
-/// Longest name kept, in bytes; longer ones are cut and end in `…`. (XLA's own names stay far below.)
-const LONGEST: usize = 4096;
+use crate::plain::LONGEST_NAME as LONGEST;
 
 /// A table of names by 64-bit id.
 #[derive(Debug, Clone, Default)]

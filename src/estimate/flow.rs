@@ -8,6 +8,7 @@
 use crate::hlo::{Hlo, InstrIx, Instruction, role_of};
 use crate::terms::Role;
 use std::cell::Cell;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 /// Stands for "never scheduled".
@@ -91,12 +92,16 @@ pub(super) struct Flow<'a> {
     elements: HashMap<(u32, u32), Vec<u32>>,
     /// get-tuple-elements by instruction.
     parts: Vec<Vec<u32>>,
-    /// Parameters of the computations that an instruction calls.
-    inner: HashMap<u32, Vec<(u32, u32)>>,
+    /// The computations that an instruction calls.
+    calls: HashMap<u32, Vec<i64>>,
+    /// Parameters of the computations that are called.
+    inner: HashMap<i64, Vec<u32>>,
+    /// The same by computation and number.
+    inner_by_number: HashMap<(i64, u32), Vec<u32>>,
     /// Roots of scheduled computations, with the instruction that calls them; `NEVER` for the entry's.
     roots: HashMap<u32, u32>,
-    /// Places that may still be visited, over all values. Real modules need a few for each value; in a damaged one, tuples
-    /// that hold each other have places without end.
+    /// Places and readers that may still be visited, over all values. Real modules need a few for each value; in a damaged
+    /// one, tuples that hold each other have places without end.
     budget: Cell<usize>,
 }
 
@@ -117,9 +122,11 @@ impl<'a> Flow<'a> {
             readers: vec![Vec::new(); count],
             elements: HashMap::new(),
             parts: vec![Vec::new(); count],
+            calls: HashMap::new(),
             inner: HashMap::new(),
+            inner_by_number: HashMap::new(),
             roots: HashMap::new(),
-            budget: Cell::new(100_000 + 64 * count),
+            budget: Cell::new(1_000_000 + 64 * count),
         };
         for (at, it) in hlo.instructions() {
             flow.instructions.push(at);
@@ -180,10 +187,15 @@ impl<'a> Flow<'a> {
         if let Some(root) = self.hlo.root_of(it) {
             self.roots.insert(root.at() as u32, caller);
         }
+        self.calls.entry(caller).or_default().push(called);
+        // Looked through once, however many call it.
+        let Entry::Vacant(parameters) = self.inner.entry(called) else { return };
+        let parameters = parameters.insert(Vec::new());
         for inner in self.hlo.instructions_of(it) {
             if self.ops.get(inner.at()) == Some(&Op::Parameter) {
                 let number = u32::try_from(self.hlo.instruction(inner).parameter_number).unwrap_or(NEVER);
-                self.inner.entry(caller).or_default().push((inner.at() as u32, number));
+                parameters.push(inner.at() as u32);
+                self.inner_by_number.entry((called, number)).or_default().push(inner.at() as u32);
             }
         }
     }
@@ -203,9 +215,12 @@ impl<'a> Flow<'a> {
                 }
             }
         }
+        let mut known: HashMap<i64, &str> = HashMap::new();
         for &i in &self.order {
             if self.ops.get(i as usize) == Some(&Op::Fusion) && self.name(i).is_empty() {
-                let inside = self.name_inside(i);
+                let called = self.instruction(i).and_then(|it| it.called_computation_ids().next());
+                let Some(called) = called else { continue };
+                let inside = *known.entry(called).or_insert_with(|| self.name_inside(called));
                 if let Some(name) = self.names.get_mut(i as usize) {
                     *name = inside;
                 }
@@ -214,12 +229,9 @@ impl<'a> Flow<'a> {
     }
 
     /// The name stack of a fusion's root, else of the last named instruction inside.
-    fn name_inside(&self, fusion: u32) -> &'a str {
+    fn name_inside(&self, called: i64) -> &'a str {
         let hlo = self.hlo;
-        let Some(it) = self.instruction(fusion) else { return "" };
-        let Some(called) = it.called_computation_ids().next().and_then(|id| hlo.computation(id)) else {
-            return "";
-        };
+        let Some(called) = hlo.computation(called) else { return "" };
         let root = hlo.root_of(called).map_or("", |root| hlo.instruction(root).op_name);
         if !root.is_empty() {
             return root;
@@ -287,9 +299,10 @@ impl<'a> Flow<'a> {
             if place.1.len() > MAX_NESTING || !seen.insert(place.clone()) {
                 continue;
             }
-            let Some(left) = self.budget.get().checked_sub(1) else { break };
-            self.budget.set(left);
             let (i, index) = &place;
+            if !self.spend(1 + self.cost(*i)) {
+                break;
+            }
             if let Some((part, rest)) = index.split_first() {
                 for &element in self.elements.get(&(*i, *part)).into_iter().flatten() {
                     work.push((element, rest.to_vec()));
@@ -306,15 +319,17 @@ impl<'a> Flow<'a> {
                     Op::Same => work.push((reader, index.clone())),
                     Op::While => {
                         work.push((reader, index.clone()));
-                        for &(parameter, _) in self.inner.get(&reader).into_iter().flatten() {
+                        for &parameter in self.called(reader).flat_map(|c| self.inner.get(&c)).flatten() {
+                            if !self.spend(1) {
+                                break;
+                            }
                             work.push((parameter, index.clone()));
                         }
                     }
                     Op::Call => {
-                        for &(parameter, n) in self.inner.get(&reader).into_iter().flatten() {
-                            if n == number {
-                                work.push((parameter, index.clone()));
-                            }
+                        let of_number = |c| self.inner_by_number.get(&(c, number));
+                        for &parameter in self.called(reader).flat_map(of_number).flatten() {
+                            work.push((parameter, index.clone()));
                         }
                     }
                     Op::Done(None) => work.push((reader, index.clone())),
@@ -331,6 +346,31 @@ impl<'a> Flow<'a> {
             out.push(place);
         }
         out
+    }
+
+    /// Computations that an instruction calls.
+    fn called(&self, caller: u32) -> impl Iterator<Item = i64> {
+        self.calls.get(&caller).into_iter().flatten().copied()
+    }
+
+    /// What a look at an instruction's readers costs, with the readers of those that only begin an operation.
+    fn cost(&self, i: u32) -> usize {
+        let readers = self.readers.get(i as usize).map_or(&[][..], Vec::as_slice);
+        let later = |&(reader, _): &(u32, u32)| match self.op(reader) {
+            Op::Start => self.readers.get(reader as usize).map_or(0, Vec::len),
+            Op::Call => self.calls.get(&reader).map_or(0, Vec::len),
+            _ => 0,
+        };
+        // Known to be too much before they are all looked at.
+        let left = self.budget.get();
+        readers.len() + readers.iter().take(left).map(later).sum::<usize>()
+    }
+
+    /// Takes from the budget, if it has as much.
+    fn spend(&self, cost: usize) -> bool {
+        let left = self.budget.get().checked_sub(cost);
+        self.budget.set(left.unwrap_or(0));
+        left.is_some()
     }
 
     /// From when to when a value is needed, and the instructions that read it, each with its moment, in order.

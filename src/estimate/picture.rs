@@ -1,7 +1,7 @@
 //! The plan as a picture: which stretch of memory is taken from when to when, and by what.
 
 use super::flow::{Flow, Life};
-use crate::hlo::{BufIx, Origins, decode_shape};
+use crate::hlo::{BufIx, Origins};
 use crate::plan::Plan;
 use crate::terms::{BufferKind, Role};
 use std::collections::HashMap;
@@ -149,15 +149,15 @@ impl Picture {
         let named =
             group.iter().map(|(_, at)| *at).find(|at| maker(*at).and_then(|i| flow.role(i)).is_some());
         let Some(speaker) = named.or(group.first().map(|(_, at)| *at)) else { return };
-        let shape = decode_shape(origins.shape(speaker));
+        let shape = origins.decoded(speaker);
         let mut reads: Vec<(u32, u32)> =
             group.iter().flat_map(|(life, _)| life.reads.iter().copied()).collect();
         reads.sort_unstable();
         reads.dedup();
         let who = maker(speaker).unwrap_or(0);
         self.facts.push(Facts {
-            dims: shape.dimensions,
-            element: shape.element_type,
+            dims: shape.dims.clone(),
+            element: shape.element,
             role: flow.role(who),
             maker: who,
             makers,

@@ -114,8 +114,22 @@ struct Likeness {
     source: Option<SourceLine>,
 }
 
+/// Bytes of Python stacks in one list. A stack is repeated in each row, and a hostile module's is long: rows beyond this
+/// have the innermost frame alone.
+const MOST_STACKS: usize = 64 << 20;
+
 /// Equal buffers together, by the bytes they take together, largest first.
 fn group(all: Vec<PlanBuffer>, describer: &mut Describer<'_>) -> Vec<Buffer> {
+    let mut stacks = MOST_STACKS;
+    let mut frames = |buffer| {
+        if stacks == 0 {
+            return Vec::new();
+        }
+        let frames: Vec<SourceLine> = describer.frames(buffer);
+        let bytes = frames.iter().map(|f| 64 + f.file.len() + f.function.as_ref().map_or(0, String::len));
+        stacks = stacks.saturating_sub(bytes.sum());
+        frames
+    };
     let mut rows: Vec<Buffer> = Vec::new();
     let mut known: HashMap<Likeness, usize> = HashMap::new();
     for b in all {
@@ -149,7 +163,7 @@ fn group(all: Vec<PlanBuffer>, describer: &mut Describer<'_>) -> Vec<Buffer> {
             role_evidence: b.role_evidence,
             op_name: b.op_name,
             source: b.source,
-            frames: describer.frames(b.buffer),
+            frames: frames(b.buffer),
             allocation: in_json(b.allocation),
             offset_bytes: b.offset,
             first_event: b.first_event,

@@ -232,7 +232,7 @@ pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
     let mut by_owner: HashMap<Owner, Sum> = HashMap::new();
     for array in &moment.arrays {
         // All planned allocations of an execution but its temp are one group: its outputs.
-        let sum = by_owner.entry(joined.representative(run, array.owner)).or_default();
+        let sum = by_owner.entry(joined.representative(array.owner)).or_default();
         sum.count += 1;
         sum.bytes = sum.bytes.saturating_add(array.allocated);
         sum.outputs.extend(joined.output_numbers(array.owner));

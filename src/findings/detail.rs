@@ -4,6 +4,7 @@ use crate::hlo::{Hlo, Origins, Shape, decode_shape, element_name, leaves, role_o
 use crate::plan::{Describer, Donation, LaunchAllocation, Parameter, Plan};
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::Bytes;
+use std::collections::HashSet;
 
 /// More about one plan. Evidence: read.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -66,13 +67,9 @@ impl Detail {
     /// program does not use.
     #[must_use]
     pub fn arguments(&self) -> Vec<&str> {
-        let mut all = Vec::new();
-        for name in self.donation.parameters.iter().filter_map(Parameter::argument) {
-            if !all.contains(&name) {
-                all.push(name);
-            }
-        }
-        all
+        let mut seen = HashSet::new();
+        let names = self.donation.parameters.iter().filter_map(Parameter::argument);
+        names.filter(|name| seen.insert(*name)).collect()
     }
 }
 
@@ -81,22 +78,19 @@ const FEWEST_ROUNDS: u64 = 3;
 
 fn stacks(hlo: &Hlo, plan: &Plan) -> Vec<Shape> {
     let mut all: Vec<Shape> = Vec::new();
+    // Alike are shapes of the same elements and dimensions, whatever their layouts.
+    let mut seen = HashSet::new();
     for l in &plan.loops {
         let Some(rounds) = l.trip_count.map(|t| t.n).filter(|&n| n >= FEWEST_ROUNDS) else { continue };
         for (_, shape) in leaves(hlo.instruction(l.instruction).shape) {
             let shape = Shape::from(&decode_shape(shape));
             let leads = shape.dims.first().is_some_and(|&d| u64::try_from(d) == Ok(rounds));
-            if leads && shape.dims.len() >= 2 && !all.iter().any(|s| is_like(s, &shape)) {
+            if leads && shape.dims.len() >= 2 && seen.insert((shape.element, shape.dims.clone())) {
                 all.push(shape);
             }
         }
     }
     all
-}
-
-/// Whether two shapes have the same elements and dimensions, whatever their layouts.
-pub(super) fn is_like(a: &Shape, b: &Shape) -> bool {
-    a.element == b.element && a.dims == b.dims
 }
 
 fn has(hlo: &Hlo, role: Role) -> bool {

@@ -6,6 +6,7 @@ use super::words::{count, list, name, percent};
 use super::{fixes, fragmented, grows_per_execution, op_by_op};
 use crate::model::{Finding, Fix, LiveGroup, LiveKind, Severity};
 use crate::units::{Bytes, Evidence};
+use std::collections::HashMap;
 
 /// A launch failed whose plan fits the pool, for want of free bytes, and no better known cause holds them: a steady growth and
 /// a program that runs op by op have findings of their own.
@@ -90,6 +91,7 @@ impl Group {
 /// The groups of the report with those of equal kind and frame together: twenty blocks of a data set are one matter.
 fn by_origin(groups: &[LiveGroup]) -> Vec<Group> {
     let mut all: Vec<Group> = Vec::new();
+    let mut known: HashMap<(LiveKind, String, Option<&str>), usize> = HashMap::new();
     for g in groups {
         let origin = match (g.kind, &g.module) {
             (LiveKind::Outputs, Some(module)) => format!("outputs of {module}"),
@@ -97,7 +99,9 @@ fn by_origin(groups: &[LiveGroup]) -> Vec<Group> {
             // `BufferFromHostBuffer(s32[4096,4096])` and the like: the shape apart, one origin.
             _ => g.origin.split('(').next().unwrap_or(&g.origin).trim().to_owned(),
         };
-        match all.iter_mut().find(|o| o.kind == g.kind && o.origin == origin && o.frame == g.frame) {
+        let next = all.len();
+        let at = *known.entry((g.kind, origin.clone(), g.frame.as_deref())).or_insert(next);
+        match all.get_mut(at) {
             Some(it) => {
                 it.bytes += g.bytes;
                 it.count = it.count.zip(g.count).map(|(a, b)| a.saturating_add(b));

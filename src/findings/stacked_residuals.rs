@@ -1,12 +1,12 @@
 //! `stacked-residuals`: a scan keeps values of every iteration for its backward pass.
 
 use super::case::Case;
-use super::detail::is_like;
 use super::draft::Draft;
 use super::words::{list, name, percent};
 use super::{fixes, peak};
 use crate::model::{Buffer, Finding, Role};
 use crate::units::Evidence;
+use std::collections::HashSet;
 
 /// What goes from one iteration to the next is stored in any case; more than this part of the peak is more than that.
 const WORTH_ALTHOUGH_CHECKPOINTED: f64 = 0.25;
@@ -22,14 +22,16 @@ fn is_inside(b: &Buffer) -> bool {
 pub(super) fn find(case: &Case) -> Option<Finding> {
     let (detail, module) = (case.detail?, case.module?);
     let events = case.plan()?.peak.as_ref()?.events;
+    let stacks: HashSet<_> = detail.stacks.iter().map(|s| (s.element, s.dims.as_slice())).collect();
+    let parameters: HashSet<_> = detail.parameters().map(|p| p.shape.dims.as_slice()).collect();
     let picked = peak::pick(case, |b, shape| {
-        let stacked = detail.stacks.iter().any(|s| is_like(s, shape));
+        let stacked = stacks.contains(&(shape.element, shape.dims.as_slice()));
         let long = match (b.first_event, b.last_event) {
             (Some(first), Some(last)) => last.saturating_sub(first) >= events / 10,
             _ => true,
         };
-        let of_parameter = || detail.parameters().any(|p| p.shape.dims == shape.dims);
-        stacked && long && b.role != Role::Backward && !is_inside(b) && !of_parameter()
+        let of_parameter = parameters.contains(shape.dims.as_slice());
+        stacked && long && b.role != Role::Backward && !is_inside(b) && !of_parameter
     })?;
     if detail.has_recomputed && picked.share < WORTH_ALTHOUGH_CHECKPOINTED {
         return None;

@@ -12,6 +12,8 @@ pub struct Flow<'a> {
     hlo: &'a Hlo,
     /// Operands of tuples, which can be thousands.
     operands: HashMap<InstrIx, Vec<i64>>,
+    /// Instructions met, so that each is read once.
+    read: HashMap<InstrIx, Instruction<'a>>,
     /// Steps left. A damaged module can have cycles, a hostile one long chains that all values pass through.
     steps: usize,
 }
@@ -21,7 +23,8 @@ impl<'a> Flow<'a> {
     #[must_use]
     pub fn new(hlo: &'a Hlo) -> Flow<'a> {
         // A real value passes through a handful of instructions, and there are fewer values than instructions.
-        Flow { hlo, operands: HashMap::new(), steps: 10_000 + hlo.instruction_count() * 16 }
+        let steps = 10_000 + hlo.instruction_count() * 16;
+        Flow { hlo, operands: HashMap::new(), read: HashMap::new(), steps }
     }
 
     /// The buffer at a place of an instruction's result: the one it defines there, or the one that it passes on.
@@ -33,7 +36,7 @@ impl<'a> Flow<'a> {
             if let Some(buffer) = self.hlo.defined_at(at, &index) {
                 return Some(buffer);
             }
-            let it = self.hlo.instruction(at);
+            let it = *self.read.entry(at).or_insert_with(|| self.hlo.instruction(at));
             let operand = match it.opcode {
                 "tuple" if !index.is_empty() => {
                     let operand = usize::try_from(index.remove(0)).ok()?;

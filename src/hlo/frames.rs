@@ -3,6 +3,7 @@
 
 use super::instruction::Instruction;
 use super::module::Hlo;
+use crate::plain::{cut, cut_path};
 use crate::proto::hlo::StackFrameIndexProto;
 use crate::terms::SourceLine;
 use prost::Message;
@@ -42,7 +43,7 @@ impl Hlo {
             return Some(line);
         }
         (!instruction.source_file.is_empty()).then(|| SourceLine {
-            file: instruction.source_file.to_owned(),
+            file: cut_path(instruction.source_file),
             line: u64::try_from(instruction.source_line).ok().filter(|&n| n > 0),
             function: None,
         })
@@ -66,11 +67,12 @@ impl Hlo {
         let table = self.frame_table();
         let frame = table.stack_frames.get(from_one(id)?)?;
         let location = table.file_locations.get(from_one(frame.file_location_id.into())?)?;
-        let name = |names: &[String], id: i32| names.get(from_one(id.into())?).cloned();
+        let file = table.file_names.get(from_one(location.file_name_id.into())?)?;
+        let function = from_one(location.function_name_id.into()).and_then(|i| table.function_names.get(i));
         let line = SourceLine {
-            file: name(&table.file_names, location.file_name_id)?,
+            file: cut_path(file),
             line: u64::try_from(location.line).ok().filter(|&n| n > 0),
-            function: name(&table.function_names, location.function_name_id).filter(|f| !f.is_empty()),
+            function: function.filter(|f| !f.is_empty()).map(|f| cut(f)),
         };
         Some((line, frame.parent_frame_id.into()))
     }

@@ -4,10 +4,12 @@ use super::assignment::BufIx;
 use super::frames::Place;
 use super::instruction::{InstrIx, Instruction};
 use super::module::{Computation, Hlo};
+use super::shape::Shape;
 use super::{namestack, shape};
 use crate::terms::Role;
 use crate::units::Evidence;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Which instruction's metadata speaks for a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +28,21 @@ pub struct Origins<'a> {
     hlo: &'a Hlo,
     /// By the computation that is called.
     insides: HashMap<i64, Inside>,
-    tuples: HashMap<InstrIx, Vec<&'a [u8]>>,
+    /// Instructions, and the parts that their name stacks give: one that makes a tuple defines thousands of buffers.
+    read: HashMap<InstrIx, (Instruction<'a>, Option<Role>)>,
+    /// What speaks for a buffer: one can be live a thousand times and have a thousand aliases.
+    names: HashMap<BufIx, Option<Origin>>,
+    /// The parts of tuples, by where their `ShapeProto` stands.
+    tuples: HashMap<Stretch, Vec<&'a [u8]>>,
+    /// Shapes, by where their `ShapeProto` stands.
+    shapes: HashMap<Stretch, Rc<Shape>>,
+}
+
+/// Where some bytes of the module begin, and how many they are.
+type Stretch = (usize, usize);
+
+fn stretch(bytes: &[u8]) -> Stretch {
+    (bytes.as_ptr().addr(), bytes.len())
 }
 
 /// What was found inside the computations that an instruction calls.
@@ -46,7 +62,20 @@ impl<'a> Origins<'a> {
     /// For the buffers of a module.
     #[must_use]
     pub fn new(hlo: &'a Hlo) -> Origins<'a> {
-        Origins { hlo, insides: HashMap::new(), tuples: HashMap::new() }
+        let (insides, read, names) = Default::default();
+        Origins { hlo, insides, read, names, tuples: HashMap::new(), shapes: HashMap::new() }
+    }
+
+    fn instruction(&mut self, at: InstrIx) -> Instruction<'a> {
+        self.read_once(at).0
+    }
+
+    fn read_once(&mut self, at: InstrIx) -> (Instruction<'a>, Option<Role>) {
+        let hlo = self.hlo;
+        *self.read.entry(at).or_insert_with(|| {
+            let it = hlo.instruction(at);
+            (it, namestack::role_of(it.op_name))
+        })
     }
 
     /// The module.
@@ -60,15 +89,20 @@ impl<'a> Origins<'a> {
         let Some(it) = self.hlo.buffer(buffer) else { return &[] };
         let Some(at) = it.instruction() else { return &[] };
         let index = self.hlo.shape_index(it);
-        match index.as_slice() {
-            [] => self.hlo.instruction(at).shape,
-            [i, rest @ ..] => {
-                let parts =
-                    self.tuples.entry(at).or_insert_with(|| shape::parts(self.hlo.instruction(at).shape));
-                let part = usize::try_from(*i).ok().and_then(|i| parts.get(i).copied());
-                part.and_then(|part| shape::subshape(part, rest)).unwrap_or(&[])
-            }
+        let mut found = self.instruction(at).shape;
+        for i in index {
+            let parts = self.tuples.entry(stretch(found)).or_insert_with(|| shape::parts(found));
+            let Some(&part) = usize::try_from(i).ok().and_then(|i| parts.get(i)) else { return &[] };
+            found = part;
         }
+        found
+    }
+
+    /// The shape of a buffer, decoded.
+    pub fn decoded(&mut self, buffer: BufIx) -> Rc<Shape> {
+        let bytes = self.shape(buffer);
+        let known = self.shapes.entry(stretch(bytes));
+        known.or_insert_with(|| Rc::new(Shape::from(&shape::decode(bytes)))).clone()
     }
 
     /// The role of a buffer and how it is known.
@@ -76,7 +110,7 @@ impl<'a> Origins<'a> {
         let Some(at) = self.hlo.buffer(buffer).and_then(|b| b.instruction()) else {
             return (Role::Other, Evidence::Inferred);
         };
-        let it = self.hlo.instruction(at);
+        let it = self.instruction(at);
         match it.opcode {
             // Its name is an argument path.
             "parameter" if self.is_entry_parameter(at) => return (Role::Other, Evidence::Read),
@@ -90,7 +124,7 @@ impl<'a> Origins<'a> {
         }
         match self.name_stack(buffer) {
             Some(origin) => {
-                let role = namestack::role_of(self.hlo.instruction(origin.instruction).op_name);
+                let role = self.read_once(origin.instruction).1;
                 (role.unwrap_or(Role::Other), origin.evidence)
             }
             None => (Role::Other, Evidence::Read),
@@ -100,8 +134,17 @@ impl<'a> Origins<'a> {
     /// Whose name stack speaks for a buffer: its instruction's; for a fusion without one its root's, then the most common
     /// one inside; else that of an alias.
     pub fn name_stack(&mut self, buffer: BufIx) -> Option<Origin> {
+        if let Some(known) = self.names.get(&buffer) {
+            return *known;
+        }
+        let found = self.find_name_stack(buffer);
+        self.names.insert(buffer, found);
+        found
+    }
+
+    fn find_name_stack(&mut self, buffer: BufIx) -> Option<Origin> {
         let at = self.hlo.buffer(buffer)?.instruction()?;
-        let it = self.hlo.instruction(at);
+        let it = self.instruction(at);
         if !it.op_name.is_empty() {
             return Some(Origin { instruction: at, evidence: Evidence::Read });
         }
@@ -116,8 +159,9 @@ impl<'a> Origins<'a> {
                 return inferred(found);
             }
         }
-        let alias = self.hlo.aliases_of(buffer).map(|(alias, _)| alias).find(|&alias| {
-            let it = self.hlo.instruction(alias);
+        let hlo = self.hlo;
+        let alias = hlo.aliases_of(buffer).map(|(alias, _)| alias).find(|&alias| {
+            let it = self.instruction(alias);
             !it.op_name.is_empty() && it.opcode != "parameter"
         });
         alias.and_then(inferred)
@@ -127,14 +171,15 @@ impl<'a> Origins<'a> {
     /// that of whatever has the name stack.
     pub fn position(&mut self, buffer: BufIx) -> Option<Origin> {
         let at = self.hlo.buffer(buffer)?.instruction()?;
-        let it = self.hlo.instruction(at);
+        let it = self.instruction(at);
         if self.hlo.source(&it).is_some() {
             return Some(Origin { instruction: at, evidence: Evidence::Read });
         }
         let inside = if calls_inline(&it) { self.inside(&it).placed } else { None };
         let found = inside.or_else(|| {
             let named = self.name_stack(buffer)?.instruction;
-            self.hlo.source(&self.hlo.instruction(named)).map(|_| named)
+            let it = self.instruction(named);
+            self.hlo.source(&it).map(|_| named)
         });
         found.map(|instruction| Origin { instruction, evidence: Evidence::Inferred })
     }

@@ -106,12 +106,19 @@ pub fn print(shape: &ShapeProto) -> String {
     out
 }
 
+/// Bytes after which the rest of a shape is left out: tuples of thousands of arrays are common.
+const LONGEST_TEXT: usize = 64 << 10;
+
 fn print_into(shape: &ShapeProto, out: &mut String) {
     if shape.element_type == TUPLE {
         out.push('(');
         for (i, part) in shape.tuple_shapes.iter().enumerate() {
             if i > 0 {
                 out.push(',');
+            }
+            if out.len() > LONGEST_TEXT {
+                out.push('…');
+                break;
             }
             print_into(part, out);
         }
@@ -199,9 +206,12 @@ pub(super) fn rank_of(shape: &[u8]) -> usize {
     integers(shape, 3).count()
 }
 
+/// Real arrays have a few dimensions; more are damage.
+const MOST_DIMENSIONS: usize = 256;
+
 /// Decodes the bytes of a `ShapeProto`; damaged ones give an empty shape.
 pub(crate) fn decode(shape: &[u8]) -> ShapeProto {
-    ShapeProto::decode(shape).unwrap_or_default()
+    ShapeProto::decode(shape).ok().filter(|s| s.dimensions.len() <= MOST_DIMENSIONS).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -257,6 +267,15 @@ mod tests {
         assert_eq!(subshape(&bytes, &[-1]), None);
         let indexes: Vec<_> = leaves(&bytes).into_iter().map(|(index, _)| index).collect();
         assert_eq!(indexes, [vec![0], vec![1, 0], vec![1, 1]]);
+    }
+
+    #[test]
+    fn long_shapes_are_cut() {
+        let many = tuple(vec![array(11, &[1024], &[0]); 10_000]);
+        let text = print(&many);
+        assert!(text.starts_with("(f32[1024]{0},") && text.ends_with(",…)"), "{text}");
+        assert!(text.len() < 66_000);
+        assert_eq!(decode(&array(11, &[1; 10_000], &[]).encode_to_vec()), ShapeProto::default());
     }
 
     #[test]

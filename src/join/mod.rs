@@ -24,9 +24,9 @@ pub use retries::{JoinedRetry, Missing};
 pub use timeline::{Band, Bands};
 
 use crate::run::{Run, UNKNOWN};
-use crate::terms::Outcome;
+use crate::terms::{Outcome, Warning};
 use requests::Requests;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Index of something that is absent.
 const NONE: u32 = u32::MAX;
@@ -68,6 +68,8 @@ pub struct Joined {
     pub executions: Vec<JoinedExecution>,
     /// Waits for memory, by time.
     pub retries: Vec<JoinedRetry>,
+    /// What was left undone.
+    pub warnings: Vec<Warning>,
     requests: Requests,
 }
 
@@ -75,10 +77,10 @@ pub struct Joined {
 #[must_use]
 pub fn join(run: &Run, modules: Vec<Module>) -> Joined {
     let mut requests = Requests::of(run);
-    let mut executions = resolve::resolve(run, &modules, &mut requests);
+    let (mut executions, warnings) = resolve::resolve(run, &modules, &mut requests);
     outcome::judge(run, &mut executions);
     let retries = retries::retries(run, &requests, &executions);
-    Joined { modules, executions, retries, requests }
+    Joined { modules, executions, retries, warnings, requests }
 }
 
 /// Why a module is the one to look at.
@@ -119,10 +121,10 @@ impl Joined {
         if let Some((_, m)) = failed {
             return Some((m, Why::Failed));
         }
+        let on_devices: HashSet<(&str, Option<i64>)> =
+            run.device_runs.iter().map(|r| (r.module.as_str(), r.program)).collect();
         let on_device = |m: &Module| {
-            run.device_runs
-                .iter()
-                .any(|r| r.module == m.base_name && r.program.is_none_or(|p| p == m.program_id))
+            [None, Some(m.program_id)].iter().any(|p| on_devices.contains(&(m.base_name.as_str(), *p)))
         };
         let ran =
             |(m, module): &(usize, &Module)| last.get(*m).is_some_and(Option::is_some) || on_device(module);
@@ -145,12 +147,18 @@ impl Joined {
             }
         }
         // A TPU's own lines count what its host's threads do not show.
+        let (mut by_program, mut by_name) = (HashMap::new(), HashMap::new());
+        for r in &run.device_runs {
+            let sum: &mut u64 = match r.program {
+                Some(program) => by_program.entry(program).or_default(),
+                None => by_name.entry(r.module.as_str()).or_default(),
+            };
+            *sum = sum.saturating_add(r.count);
+        }
         for (count, module) in counts.iter_mut().zip(&self.modules) {
-            let runs = run
-                .device_runs
-                .iter()
-                .filter(|r| r.program.map_or(r.module == module.base_name, |p| p == module.program_id));
-            *count = (*count).max(runs.map(|r| r.count).sum());
+            let of_program = by_program.get(&module.program_id).copied().unwrap_or(0);
+            let of_name = by_name.get(module.base_name.as_str()).copied().unwrap_or(0);
+            *count = (*count).max(of_program.saturating_add(of_name));
         }
         counts
     }

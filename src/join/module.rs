@@ -20,6 +20,8 @@ pub struct Module {
     pub has_plan: bool,
     /// What the runtime asks for at each launch, in order.
     pub launch: Vec<LaunchAllocation>,
+    /// The first output and the first temp block of `launch`.
+    first: [Option<usize>; 2],
     /// Sizes of the donated parameters: of such a size is the copy that XLA makes where the caller did not give the
     /// array away after all (`AllocateCopyProtectedOutputBuffer`).
     pub donated: BTreeSet<u64>,
@@ -36,6 +38,8 @@ impl Module {
             need: plan.need().map_or(0, |b| b.0),
             has_plan: plan.has_plan,
             launch: plan.launch.clone(),
+            first: [false, true]
+                .map(|temp| plan.launch.iter().position(|a| (a.kind == BufferKind::Temp) == temp)),
             donated: plan.donated.iter().map(|d| d.1.0).collect(),
         }
     }
@@ -49,6 +53,12 @@ impl Module {
             1 => AllocatorKind::Collective,
             _ => AllocatorKind::Device,
         }
+    }
+
+    /// The first planned allocation of the same kind as this one.
+    #[must_use]
+    pub fn first_like(&self, planned: usize) -> usize {
+        self.first[usize::from(self.is_temp(planned))].unwrap_or(planned)
     }
 
     /// Whether a planned allocation is a temp block.

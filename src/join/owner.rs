@@ -129,11 +129,9 @@ impl Joined {
 
     /// An owner that stands for all whose arrays belong to the same group.
     #[must_use]
-    pub fn representative(&self, run: &Run, owner: Owner) -> Owner {
+    pub fn representative(&self, owner: Owner) -> Owner {
         let Owner::Planned(execution, planned) = owner else { return owner };
-        let kind = self.kind(run, owner);
-        let same = |p: &usize| self.kind(run, Owner::Planned(execution, *p)) == kind;
-        Owner::Planned(execution, (0..=planned).find(same).unwrap_or(planned))
+        Owner::Planned(execution, self.module_of(execution).map_or(planned, |m| m.first_like(planned)))
     }
 
     /// The group that an owner's arrays belong to.

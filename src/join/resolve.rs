@@ -1,18 +1,28 @@
 //! The module of each execution: by its kernels' program, by its name, by the sizes it asked for.
 
-use super::matching::{Match, match_plan};
+use super::matching::{Match, Plans};
 use super::module::Module;
 use super::requests::{Request, Requests};
 use super::{JoinedExecution, NONE};
 use crate::run::{Execution, NamedBy, Run};
-use crate::terms::Outcome;
+use crate::terms::{AllocatorKind, Outcome, Warning};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 /// Modules looked at for one execution whose name and program are unknown, or whose name many have.
 const MOST_CANDIDATES: usize = 4096;
+/// Plans held against executions, over all of them: a program that runs op by op has hundreds of modules of one name and
+/// executes each thousands of times, but in few ways, and each way is looked at once.
+const MOST_MATCHES: u64 = 8_000_000;
+/// Answers remembered.
+const MOST_KNOWN: usize = 1 << 16;
 
 /// Finds the module of every execution and the plan's allocation of every request.
-pub(super) fn resolve(run: &Run, modules: &[Module], requests: &mut Requests) -> Vec<JoinedExecution> {
+pub(super) fn resolve(
+    run: &Run,
+    modules: &[Module],
+    requests: &mut Requests,
+) -> (Vec<JoinedExecution>, Vec<Warning>) {
     let finder = Finder::new(run, modules);
     let mut joined = Vec::with_capacity(run.len_with_lost());
     // The module that ran last under a name: a tie between plans that fit equally goes to it.
@@ -37,7 +47,14 @@ pub(super) fn resolve(run: &Run, modules: &[Module], requests: &mut Requests) ->
         joined.push(one);
     }
     number(run, modules, &mut joined);
-    joined
+    let given_up = finder.given_up.get();
+    let warnings = (given_up > 0).then(|| {
+        let message = format!(
+            "too many modules could be those of {given_up} executions: which they were was not looked for"
+        );
+        Warning::new("too-many-modules", message)
+    });
+    (joined, warnings.into_iter().collect())
 }
 
 /// Numbers executions within their module and device.
@@ -70,6 +87,24 @@ struct Finder<'a> {
     by_program: HashMap<i64, Vec<u32>>,
     by_name: HashMap<&'a str, Vec<u32>>,
     with_plan: Vec<u32>,
+    plans: Plans,
+    /// What was found for executions that asked for the same, where several modules come into question.
+    known: RefCell<HashMap<Question, (u32, Option<Match>)>>,
+    matches_left: Cell<u64>,
+    given_up: Cell<u64>,
+}
+
+/// All that the answer depends on where several modules come into question.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Question {
+    /// The first of the candidates, which stands for its name; `None` for all modules.
+    candidates: Option<u32>,
+    only_build: bool,
+    launched: bool,
+    /// The module that ran last under this name.
+    before: Option<u32>,
+    /// What was asked for: of what kind of allocator, whether inside `Build buffer allocations`, how much.
+    requests: Vec<(AllocatorKind, bool, u64)>,
 }
 
 impl<'a> Finder<'a> {
@@ -80,6 +115,10 @@ impl<'a> Finder<'a> {
             by_program: HashMap::new(),
             by_name: HashMap::new(),
             with_plan: Vec::new(),
+            plans: Plans::of(run, modules),
+            known: RefCell::default(),
+            matches_left: Cell::new(MOST_MATCHES),
+            given_up: Cell::new(0),
         };
         for (i, module) in (0..).zip(modules) {
             finder.by_program.entry(module.program_id).or_default().push(i);
@@ -93,11 +132,7 @@ impl<'a> Finder<'a> {
 
     /// The module of an execution and how its requests match; `before` is the one that ran last under this name.
     fn find(&self, e: &Execution<'_>, requests: &[Request], before: Option<u32>) -> (u32, Option<Match>) {
-        let only_build = e.has_build();
-        let matched = |m: u32| {
-            let module = self.modules.get(m as usize)?;
-            Some(match_plan(self.run, requests, module, only_build))
-        };
+        let matched = |m: u32| self.matched(e, requests, m);
         let named = e.module();
         if let Some(program) = e.program()
             && let Some(candidates) = self.by_program.get(&program.id)
@@ -124,9 +159,59 @@ impl<'a> Finder<'a> {
                 }
                 return self.by_sizes(e, requests);
             }
-            return self.best(candidates, &matched, requests, before);
+            let question = self.question(e, requests, candidates.first().copied(), before);
+            return self.once(question, candidates.len(), || self.best(e, candidates, requests, before));
         }
         self.by_sizes(e, requests)
+    }
+
+    fn matched(&self, e: &Execution<'_>, requests: &[Request], module: u32) -> Option<Match> {
+        self.plans.matched(self.run, requests, self.modules, module as usize, e.has_build())
+    }
+
+    fn question(
+        &self,
+        e: &Execution<'_>,
+        requests: &[Request],
+        candidates: Option<u32>,
+        before: Option<u32>,
+    ) -> Question {
+        let request = |r: &Request| {
+            let a = self.run.allocators.get(usize::from(r.allocator))?;
+            Some((a.kind, r.in_build, a.by_number(r.event)?.requested))
+        };
+        Question {
+            candidates,
+            only_build: e.has_build(),
+            launched: e.launched(),
+            before,
+            requests: requests.iter().filter_map(request).collect(),
+        }
+    }
+
+    /// Answers a question once; without an answer where all of them together take too long.
+    fn once(
+        &self,
+        question: Question,
+        candidates: usize,
+        answer: impl FnOnce() -> (u32, Option<Match>),
+    ) -> (u32, Option<Match>) {
+        if let Some(known) = self.known.borrow().get(&question) {
+            return known.clone();
+        }
+        let cost =
+            (candidates.min(MOST_CANDIDATES) as u64).saturating_mul(1 + question.requests.len() as u64);
+        let Some(left) = self.matches_left.get().checked_sub(cost) else {
+            self.given_up.set(self.given_up.get() + 1);
+            return (NONE, None);
+        };
+        self.matches_left.set(left);
+        let answer = answer();
+        let mut known = self.known.borrow_mut();
+        if known.len() < MOST_KNOWN {
+            known.insert(question, answer.clone());
+        }
+        answer
     }
 
     /// The only module whose plan these requests are.
@@ -134,9 +219,13 @@ impl<'a> Finder<'a> {
         if requests.is_empty() {
             return (NONE, None);
         }
+        let question = self.question(e, requests, None, None);
+        self.once(question, self.with_plan.len(), || self.only_fitting(e, requests))
+    }
+
+    fn only_fitting(&self, e: &Execution<'_>, requests: &[Request]) -> (u32, Option<Match>) {
         let fits = |m: &u32| {
-            let module = self.modules.get(*m as usize)?;
-            let found = match_plan(self.run, requests, module, e.has_build());
+            let found = self.matched(e, requests, *m)?;
             let whole = found.is_complete() || (found.is_prefix() && !e.launched());
             (found.obtained > 0 && whole).then_some((*m, found))
         };
@@ -150,8 +239,8 @@ impl<'a> Finder<'a> {
     /// Of several modules of one name, the one whose plan fits best.
     fn best(
         &self,
+        e: &Execution<'_>,
         candidates: &[u32],
-        matched: &dyn Fn(u32) -> Option<Match>,
         requests: &[Request],
         before: Option<u32>,
     ) -> (u32, Option<Match>) {
@@ -167,7 +256,7 @@ impl<'a> Finder<'a> {
         let mut best: Option<(_, u32, Match)> = None;
         let mut tie = false;
         for &m in candidates.iter().take(MOST_CANDIDATES) {
-            let Some(found) = matched(m) else { continue };
+            let Some(found) = self.matched(e, requests, m) else { continue };
             let grade = grade(m, &found);
             match &best {
                 Some(b) if grade < b.0 => {}

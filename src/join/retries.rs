@@ -6,6 +6,8 @@ use super::{JoinedExecution, NONE};
 use crate::run::{About, Allocator, Run, UNKNOWN};
 use crate::terms::{Outcome, RetryOutcome};
 use crate::units::Evidence;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 /// A gap shorter than this is no wait worth a word (10 ms).
 const SHORTEST_GAP_PS: i64 = 10_000_000_000;
@@ -48,11 +50,15 @@ pub struct JoinedRetry {
 
 /// Every wait of a run, by time.
 pub(super) fn retries(run: &Run, requests: &Requests, joined: &[JoinedExecution]) -> Vec<JoinedRetry> {
-    let context = Context { run, requests, joined };
+    let times = run.allocators.iter().map(|_| OnceCell::new()).collect();
+    let mut context = Context { run, requests, joined, times, planned: HashMap::new() };
     let mut all: Vec<JoinedRetry> = run.retries.iter().map(|r| context.named(r)).collect();
-    let named = |execution: usize| run.retries.iter().any(|r| r.execution == Some(execution));
-    for wait in run.waits.iter().filter(|w| !named(w.execution)) {
-        all.extend(context.gap(wait));
+    // An execution has one `Build buffer allocations`, and what an event names needs no guess.
+    let mut known: HashSet<usize> = run.retries.iter().filter_map(|r| r.execution).collect();
+    for wait in &run.waits {
+        if known.insert(wait.execution) {
+            all.extend(context.gap(wait));
+        }
     }
     for &(at, end) in &run.op_waits {
         all.extend(context.operation(at, end));
@@ -65,9 +71,26 @@ struct Context<'a> {
     run: &'a Run,
     requests: &'a Requests,
     joined: &'a [JoinedExecution],
+    /// Of each allocator the moments of its allocations and of its frees, made when they are asked for.
+    times: Vec<OnceCell<[Vec<i64>; 2]>>,
+    /// The planned allocations that executions obtained, ascending, of those that were asked for.
+    planned: HashMap<usize, Vec<u32>>,
 }
 
 impl Context<'_> {
+    /// Whether an allocator frees, or else allocates, after `from` and up to `to`.
+    fn has_event(&self, allocator: usize, frees: bool, from: i64, to: i64) -> bool {
+        let times = self.run.allocators.get(allocator).zip(self.times.get(allocator)).map(|(a, times)| {
+            times.get_or_init(|| {
+                let of = |free: bool| a.iter().filter(move |e| e.context.is_free() == free).map(|e| e.at);
+                [of(false).collect(), of(true).collect()]
+            })
+        });
+        let times = times.map_or(&[][..], |t| &t[usize::from(frees)]);
+        let next = times.get(times.partition_point(|at| *at <= from));
+        next.is_some_and(|at| *at <= to)
+    }
+
     fn allocator(&self, i: Option<usize>) -> Option<&Allocator> {
         self.run.allocators.get(i?)
     }
@@ -93,17 +116,22 @@ impl Context<'_> {
     }
 
     /// The planned allocation that an event is.
-    fn obtained(&self, execution: Option<usize>, allocator: usize, event: u32) -> Option<Missing> {
+    fn obtained(&mut self, execution: Option<usize>, allocator: usize, event: u32) -> Option<Missing> {
         let execution = execution?;
         let module = self.joined.get(execution)?.module()?;
         let planned = self.requests.planned(execution, allocator, event)?;
-        let before = |r: &&super::requests::Request| r.planned != NONE && (r.planned as usize) < planned;
-        let obtained = self.requests.of_execution(execution).iter().filter(before).count() as u64;
+        let all = self.planned.entry(execution).or_insert_with(|| {
+            let all = self.requests.of_execution(execution).iter().map(|r| r.planned);
+            let mut all: Vec<u32> = all.filter(|p| *p != NONE).collect();
+            all.sort_unstable();
+            all
+        });
+        let obtained = all.partition_point(|p| (*p as usize) < planned) as u64;
         Some(Missing { module, planned, obtained })
     }
 
     /// `AllocatorRetry::AllocateRaw`: rescued where an allocation ends it, failed where it lasted 10 s without one.
-    fn named(&self, retry: &crate::run::Retry) -> JoinedRetry {
+    fn named(&mut self, retry: &crate::run::Retry) -> JoinedRetry {
         let of_execution = || retry.execution.and_then(|e| self.run.execution(e)).and_then(|e| e.allocator());
         let failed = match retry.got {
             Some(_) => false,
@@ -111,16 +139,17 @@ impl Context<'_> {
             // A short wait whose allocation was lost: what came after tells.
             None => self.outcome_of(retry.execution) != Some(Outcome::Ran),
         };
+        let missing = match retry.got {
+            Some((allocator, event)) => self.obtained(retry.execution, allocator, event),
+            None => self.missing(retry.execution),
+        };
         self.with_state(JoinedRetry {
             allocator: retry.got.map(|g| g.0).or_else(of_execution).or_else(|| self.only_device()),
             at: retry.at,
             end: retry.end,
             execution: retry.execution,
             outcome: if failed { RetryOutcome::Failed } else { RetryOutcome::Rescued },
-            missing: match retry.got {
-                Some((allocator, event)) => self.obtained(retry.execution, allocator, event),
-                None => self.missing(retry.execution),
-            },
+            missing,
             in_use: None,
             free: None,
             largest_free: None,
@@ -137,7 +166,7 @@ impl Context<'_> {
     }
 
     /// A wait inside `Build buffer allocations` of clients whose waits have no event (..0.10).
-    fn gap(&self, wait: &crate::run::Wait) -> Option<JoinedRetry> {
+    fn gap(&mut self, wait: &crate::run::Wait) -> Option<JoinedRetry> {
         let execution = Some(wait.execution);
         let e = self.run.execution(wait.execution)?;
         let retry = JoinedRetry {
@@ -168,29 +197,24 @@ impl Context<'_> {
         })?;
         let allocator = self.allocator(Some(index))?;
         let asked = allocator.by_number(event).map(|e| e.requested).filter(|r| *r != UNKNOWN)?;
-        let freed = (allocator.position_after(from)..allocator.position_after(to))
-            .filter_map(|p| allocator.event(p))
-            .any(|e| e.context.is_free());
+        let freed = self.has_event(index, true, from, to);
         if !freed || allocator.free_at(from)? >= asked {
             return None;
         }
+        let missing = self.obtained(execution, index, event);
         Some(self.with_state(JoinedRetry {
             allocator: Some(index),
             at: from,
             end: to,
             outcome: RetryOutcome::Rescued,
-            missing: self.obtained(execution, index, event),
+            missing,
             ..retry
         }))
     }
 
     /// TensorFlow's eager runtime: an operation of 10 s in which nothing was allocated.
     fn operation(&self, at: i64, end: i64) -> Option<JoinedRetry> {
-        let [allocator] = self.run.allocators.as_slice() else { return None };
-        let allocated = (allocator.position_after(at.saturating_sub(1))..allocator.position_after(end))
-            .filter_map(|p| allocator.event(p))
-            .any(|e| !e.context.is_free());
-        if allocated {
+        if self.run.allocators.len() != 1 || self.has_event(0, false, at.saturating_sub(1), end) {
             return None;
         }
         Some(self.with_state(JoinedRetry {

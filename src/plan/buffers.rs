@@ -1,7 +1,8 @@
 //! Buffers in words: what is where, who made it, what for.
 
 use super::{Life, Plan};
-use crate::hlo::{BufIx, Hlo, Origins, Shape, decode_shape};
+use crate::hlo::{BufIx, Hlo, Origins, Shape};
+use crate::plain::cut;
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::{Bytes, Evidence};
 
@@ -47,13 +48,20 @@ pub struct PlanBuffer {
 pub struct Describer<'a> {
     hlo: &'a Hlo,
     origins: Origins<'a>,
+    /// Bytes left for long shapes.
+    long_shapes: usize,
 }
+
+/// A shape as text is long from here on: the tuple that is a program's whole result.
+const LONG_SHAPE: usize = 2048;
+/// Bytes of long shapes in one list; a module has a few, and a hostile one can repeat one in every row.
+const MOST_LONG_SHAPES: usize = 16 << 20;
 
 impl<'a> Describer<'a> {
     /// For the buffers of a module.
     #[must_use]
     pub fn new(hlo: &'a Hlo) -> Describer<'a> {
-        Describer { hlo, origins: Origins::new(hlo) }
+        Describer { hlo, origins: Origins::new(hlo), long_shapes: MOST_LONG_SHAPES }
     }
 
     /// A buffer, without its life; `None` for one that lies in no allocation but a thread-local one.
@@ -73,18 +81,29 @@ impl<'a> Describer<'a> {
             bytes: it.size,
             kind,
             color: allocation.color,
-            shape: Shape::from(&decode_shape(self.origins.shape(buffer))),
-            instruction: named_place(instruction.name, &index),
-            opcode: instruction.opcode.to_owned(),
+            shape: self.shape(buffer),
+            instruction: named_place(&cut(instruction.name), &index),
+            opcode: cut(instruction.opcode),
             role,
             role_evidence,
-            op_name: named.map(str::to_owned),
+            op_name: named.map(cut),
             source: placed.and_then(|o| self.hlo.source(&self.hlo.instruction(o.instruction))),
             allocation: allocation.index,
             offset: place.offset,
             first_event: None,
             last_event: None,
         })
+    }
+
+    fn shape(&mut self, buffer: BufIx) -> Shape {
+        let known = self.origins.decoded(buffer);
+        if known.text.len() > LONG_SHAPE {
+            let Some(left) = self.long_shapes.checked_sub(known.text.len()) else {
+                return Shape { text: cut(&known.text), dims: known.dims.clone(), element: known.element };
+            };
+            self.long_shapes = left;
+        }
+        Shape::clone(&known)
     }
 
     /// The whole Python stack of a buffer, innermost frame first; empty where the module has none.

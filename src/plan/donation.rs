@@ -69,7 +69,8 @@ pub struct Output {
     /// Position in [`Donation::parameters`] of the parameter with which it shares its allocation.
     pub aliased: Option<usize>,
     /// Other buffers that XLA put into its allocation while it is not needed yet. Donating a parameter for it moves those
-    /// that are live together with the parameter into temp. Empty for aliased outputs.
+    /// that are live together with the parameter into temp. Empty for aliased outputs, and where an output before it has the
+    /// same allocation.
     pub scratch: Vec<BufIx>,
     /// How much of the allocation they cover.
     pub scratch_bytes: Bytes,
@@ -181,9 +182,13 @@ pub(super) fn pair_up(hlo: &Hlo) -> Donation {
         .filter_map(|(at, index)| hlo.defined_at(at, &index))
         .collect();
     own.extend(becoming);
+    let mut seen: HashSet<u32> = HashSet::new();
     let outputs: Vec<Output> = (0..)
         .zip(&slots.slots)
-        .map(|(number, slot)| output(hlo, number, slot, &by_allocation, &own))
+        .map(|(number, slot)| {
+            let first = slot.allocation.is_some_and(|a| seen.insert(a));
+            output(hlo, number, slot, &by_allocation, first.then_some(&own))
+        })
         .collect();
 
     let shardings = Shardings::of(hlo, outputs.len());
@@ -256,18 +261,19 @@ fn parameters(hlo: &Hlo) -> Parameters {
     (out, keys, places)
 }
 
+/// One array of the result; `own` are the buffers that are no scratch, given for the first array of an allocation.
 fn output(
     hlo: &Hlo,
     number: u64,
     slot: &Slot,
     by_allocation: &HashMap<u32, usize>,
-    own: &HashSet<BufIx>,
+    own: Option<&HashSet<BufIx>>,
 ) -> Output {
     let allocation = slot.allocation.and_then(|a| hlo.allocations().get(a as usize));
     let aliased = slot.allocation.and_then(|a| by_allocation.get(&a).copied());
     let mut scratch = Vec::new();
     let mut covered = Vec::new();
-    if let (Some(allocation), None) = (allocation, aliased) {
+    if let (Some(allocation), None, Some(own)) = (allocation, aliased, own) {
         for place in hlo.assigned(allocation) {
             if !own.contains(&place.buffer) && place.size > Bytes::ZERO {
                 scratch.push(place.buffer);

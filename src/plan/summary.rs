@@ -6,7 +6,7 @@ use super::spaces::{self, SpaceTotals};
 use crate::hlo::Hlo;
 use crate::terms::{Backend, BufferKind, MemoryAnalysis};
 use crate::units::Bytes;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Totals of a module's plan, and what the runtime asks for at launch.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +51,9 @@ impl Summary {
 
     pub(super) fn with_schedules(hlo: &Hlo, backend: Option<Backend>, schedules: &[Schedule]) -> Summary {
         let mut spaces = spaces::totals(hlo, backend);
+        let peaks: HashMap<i64, Bytes> = schedules.iter().map(|s| (s.color, s.peak)).collect();
         for space in &mut spaces {
-            space.heap_peak = schedules.iter().find(|s| s.color == space.color).map(|s| s.peak);
+            space.heap_peak = peaks.get(&space.color).copied();
         }
         let donors: HashSet<(i64, &[i64])> = hlo
             .buffer_donors()

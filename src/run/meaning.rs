@@ -8,6 +8,7 @@ use super::records::{
 };
 use super::tables::{NONE, StatKind};
 use crate::capture::{StatValue, Stats};
+use crate::plain::cut;
 use crate::terms::Backend;
 
 /// After a wait the allocation that it was for follows at once (1 ms).
@@ -89,7 +90,7 @@ impl Recorder {
                     build.last = end;
                 }
             }
-            Class::OpRun if (WAITED_IN_VAIN_PS..WAITED_AT_MOST_PS).contains(&(end - at)) => {
+            Class::OpRun if (WAITED_IN_VAIN_PS..WAITED_AT_MOST_PS).contains(&end.saturating_sub(at)) => {
                 self.op_waits.push((at, end));
             }
             Class::Record => {
@@ -228,7 +229,7 @@ impl Recorder {
 
     pub(super) fn end_build(&mut self, line: &mut LineState) {
         let Some(build) = line.build.take() else { return };
-        if build.end - build.start >= LONG_BUILD_PS {
+        if build.end.saturating_sub(build.start) >= LONG_BUILD_PS {
             self.builds.push(LongBuild {
                 execution: build.execution,
                 end: build.end,
@@ -306,7 +307,7 @@ impl Recorder {
             return;
         }
         if let Some(build) = &mut line.build {
-            if at - build.last > build.gap.1 - build.gap.0 {
+            if at.saturating_sub(build.last) > build.gap.1.saturating_sub(build.gap.0) {
                 build.gap = (build.last, at);
             }
             build.last = at;
@@ -330,9 +331,7 @@ impl Recorder {
             Name::OnHost(i) => Some((usize::MAX, i << 1 | 1)),
             Name::Text(_) => None,
         };
-        if let Some(key) = key
-            && let Some((_, i)) = self.allocator_keys.iter().find(|(k, _)| *k == key)
-        {
+        if let Some(i) = key.and_then(|key| self.allocator_keys.get(&key)) {
             return Some(*i);
         }
         let record = match name {
@@ -342,18 +341,21 @@ impl Recorder {
                 AllocatorRecord { name: format!("index_on_host {i}"), ..AllocatorRecord::default() }
             }
             Name::Text(text) => {
-                let text = String::from_utf8_lossy(text);
-                if let Some(i) = self.allocators.iter().position(|a| a.name == text) {
-                    return Some(i as u16);
+                let name = cut(&String::from_utf8_lossy(text));
+                if let Some(i) = self.allocator_names.get(&name) {
+                    return Some(*i);
                 }
-                AllocatorRecord { name: text.into_owned(), ..AllocatorRecord::default() }
+                AllocatorRecord { name, ..AllocatorRecord::default() }
             }
             Name::Missing => return None,
         };
         let i = u16::try_from(self.allocators.len()).ok().filter(|i| *i < 4096)?;
+        if !record.name.is_empty() {
+            self.allocator_names.insert(record.name.clone(), i);
+        }
         self.allocators.push(record);
         if let Some(key) = key {
-            self.allocator_keys.push((key, i));
+            self.allocator_keys.insert(key, i);
         }
         Some(i)
     }

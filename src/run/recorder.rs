@@ -10,7 +10,7 @@ use super::records::{AllocatorEvent, DeviceCopies, Growth, LongBuild, RawExecuti
 use super::tables::{NONE, PlaneTables};
 use crate::capture::{Event, Index, Line, LineAt, Plane, Sink};
 use crate::terms::Backend;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A `Build buffer allocations` shorter than this holds no wait worth a look (10 ms).
 pub(super) const LONG_BUILD_PS: i64 = 10_000_000_000;
@@ -94,7 +94,9 @@ pub struct Recorder {
     pub(super) places: Interner<RawPlace>,
     pub(super) allocators: Vec<AllocatorRecord>,
     /// Allocators by (plane, reference or index) of their names.
-    pub(super) allocator_keys: Vec<((usize, u64), u16)>,
+    pub(super) allocator_keys: HashMap<(usize, u64), u16>,
+    /// Allocators by names that stand in their events.
+    pub(super) allocator_names: HashMap<String, u16>,
     pub(super) executions: Chunked<RawExecution>,
     pub(super) retries: Vec<RawRetry>,
     pub(super) builds: Vec<LongBuild>,
@@ -117,7 +119,7 @@ pub struct Recorder {
     pub(super) devices: Vec<DeviceRecord>,
     /// Runs of a program on a TPU's cores.
     pub(super) device_runs: HashMap<u32, u64>,
-    pub(super) copies: HashMap<u32, DeviceCopies>,
+    pub(super) copies: BTreeMap<u32, DeviceCopies>,
     /// Waits of 10 s of TensorFlow's eager runtime.
     pub(super) op_waits: Vec<(i64, i64)>,
     /// Lines out of order: (plane, line).
@@ -156,7 +158,8 @@ impl Recorder {
             names: Interner::default(),
             places: Interner::default(),
             allocators: Vec::new(),
-            allocator_keys: Vec::new(),
+            allocator_keys: HashMap::new(),
+            allocator_names: HashMap::new(),
             executions: Chunked::default(),
             retries: Vec::new(),
             builds: Vec::new(),
@@ -171,7 +174,7 @@ impl Recorder {
             far: Ids::default(),
             devices: Vec::new(),
             device_runs: HashMap::new(),
-            copies: HashMap::new(),
+            copies: BTreeMap::new(),
             op_waits: Vec::new(),
             unsorted: Vec::new(),
             host_events: false,
@@ -335,7 +338,7 @@ impl Recorder {
         self.op_waits.truncate(mark.op_waits);
         self.launches.back_to(mark.launches);
         self.labelled.back_to(mark.labelled);
-        self.copies.retain(|&execution, _| (execution as usize) < mark.executions);
+        self.copies.split_off(&u32::try_from(mark.executions).unwrap_or(u32::MAX));
     }
 
     pub(super) fn end_line_state(&mut self) {

@@ -41,7 +41,8 @@ node_modules/.bin/tsc -p tsconfig.node.json
 step "workflows"
 zizmor --offline --quiet .github/workflows
 
-step "the page in git"
+step "what is made and kept in git"
 node scripts/fresh.mjs
+node scripts/benchmarks.mjs --check
 
 echo "linters: nothing to say"

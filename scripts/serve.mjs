@@ -1,4 +1,6 @@
+#!/usr/bin/env node
 // Serves the built page on this machine alone, and prints its address.
+import { realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';
@@ -28,7 +30,8 @@ export async function serve(port) {
   return { server, address: `http://localhost:${at.port}/` };
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+// By its real path: installed, it is called by way of a link.
+if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   const wanted = Number(process.env.PORT ?? 8000);
   const { address } = await serve(wanted).catch((error) => {
     if (error.code !== 'EADDRINUSE' || process.env.PORT) throw error;

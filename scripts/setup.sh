@@ -34,7 +34,7 @@ apt_for() {
   command -v "$1" >/dev/null && return
   local command=$1
   shift
-  can_apt || die "'$command' is missing and this user cannot install it: as root, apt-get install $*"
+  can_apt || die "'$command' is missing: please install it (Debian: apt-get install $*; macOS: brew install $command)"
   apt_install "$@"
 }
 

@@ -118,6 +118,26 @@ fn every_finding_is_documented() {
 }
 
 #[test]
+fn every_limit_is_documented() {
+    let page = fs::read_to_string(Path::new(ROOT).join("docs/limits.md")).unwrap();
+    let documented = |id: &str| page.contains(&format!("\n| `{id}` | "));
+    for scenario in scenarios() {
+        let mut session = analysis::read(scenario.bytes.as_slice(), "made.xplane.pb", |_| {}).unwrap();
+        for limit in session.report(&Options::default()).limits {
+            assert!(documented(&limit.id), "{}: {}", limit.id, limit.sentence);
+        }
+    }
+    // Those of which no made capture has an example.
+    let rules = fs::read_to_string(Path::new(ROOT).join("src/findings/limits.rs")).unwrap();
+    for id in rules
+        .split('"')
+        .filter(|text| text.contains('-') && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+    {
+        assert!(documented(id), "{id}");
+    }
+}
+
+#[test]
 fn the_examples_are_what_the_program_says() {
     let path = Path::new(ROOT).join("docs/findings.md");
     let page = fs::read_to_string(&path).unwrap();

@@ -55,7 +55,7 @@ pub struct Rule {
 
 /// Every rule, in the order in which findings of one gravity are shown: causes of a failure before what makes a plan large, and
 /// that before what is worth knowing. `fits`, which is the absence of the others, comes after them.
-pub const RULES: [Rule; 19] = [
+pub const RULES: &[Rule] = &[
     Rule { id: "step-does-not-fit", find: step_does_not_fit::find },
     Rule { id: "grows-per-execution", find: grows_per_execution::find },
     Rule { id: "op-by-op", find: op_by_op::find },

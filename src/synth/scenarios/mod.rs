@@ -98,7 +98,7 @@ fn scenario(
 pub type Make = fn() -> Scenario;
 
 /// All scenarios. The first three are the page's samples.
-pub const ALL: [(&str, Make); 21] = [
+pub const ALL: &[(&str, Make)] = &[
     ("attention-too-large", steps::attention_too_large),
     ("gradients-kept", steps::gradients_kept),
     ("nothing-donated", steps::nothing_donated),

@@ -65,7 +65,7 @@ fn every_finding_has_a_scenario() {
 
 #[test]
 fn captures_are_small_and_named_as_they_are_listed() {
-    for (name, make) in ALL {
+    for &(name, make) in ALL {
         let scenario = make();
         assert_eq!(scenario.name, name);
         assert!(scenario.bytes.len() < 200_000, "{name} has {} bytes", scenario.bytes.len());

@@ -219,7 +219,7 @@ impl Estimator {
                 "the peak of the schedule was computed anew without them, at best and at worst".to_owned(),
             );
         }
-        parts.join("; ")
+        format!("{}.", parts.join("; "))
     }
 }
 

@@ -19,7 +19,8 @@ fn estimated(case: &Case, kind: FixKind, text: impl Into<String>, code: Option<S
         need_after_least_bytes: Some(it.least),
         need_after_most_bytes: Some(it.most),
         fits_after: case.fits(it.least, it.most),
-        how: format!("{} {}", it.how, check(case)).trim().to_owned(),
+        how: it.how,
+        check: Some(check(case)),
         code,
     })
 }
@@ -34,6 +35,7 @@ pub(super) fn plain(id: &str, text: impl Into<String>, cost: &str, how: &str) ->
         need_after_most_bytes: None,
         fits_after: None,
         how: how.into(),
+        check: None,
         code: None,
     }
 }
@@ -60,7 +62,7 @@ pub(super) fn freeing(
 /// How to see the plan of a changed program before running it.
 fn check(case: &Case) -> String {
     let function = function(case);
-    format!("Check before running: `jax.jit({function}, …).lower(…).compile().memory_analysis()`.")
+    format!("jax.jit({function}, …).lower(…).compile().memory_analysis()")
 }
 
 /// The Python function of the module analysed.

@@ -70,14 +70,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
 fn checkpoint_body(case: &Case) -> Option<crate::model::Fix> {
     let code = "carry, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)  # flax: nn.remat inside nn.scan";
     let text = "Wrap the body of the scan in `jax.checkpoint`.";
-    let mut fix = fixes::remat(case).unwrap_or_else(|| {
-        fixes::plain(
-            "remat",
-            text,
-            "About one more forward pass of the body.",
-            "Check before running: `jax.jit(…).lower(…).compile().memory_analysis()`.",
-        )
-    });
+    let mut fix = fixes::remat(case)
+        .unwrap_or_else(|| fixes::plain("remat", text, "About one more forward pass of the body.", ""));
     fix.text = text.into();
     fix.code = Some(code.into());
     Some(fix)

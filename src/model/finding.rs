@@ -78,8 +78,10 @@ pub struct Fix {
     pub need_after_most_bytes: Option<Bytes>,
     /// Whether that fits the pool.
     pub fits_after: Option<Fits>,
-    /// How the numbers were reached, and how to check them before running.
+    /// How the numbers were reached.
     pub how: String,
+    /// Code that says what the need really is, before anything runs.
+    pub check: Option<String>,
     /// Code for this program, where there is some.
     pub code: Option<String>,
 }

@@ -58,6 +58,9 @@ fn findings(out: &mut String, report: &Report) {
         }
         fixes(out, f);
     }
+    if let Some(check) = report.findings.iter().flat_map(|f| &f.fixes).find_map(|fix| fix.check.as_deref()) {
+        let _ = writeln!(out, "What a fix really needs, before anything runs: {}\n", code(check));
+    }
 }
 
 fn fixes(out: &mut String, f: &Finding) {

@@ -1028,6 +1028,10 @@ export interface EvidenceRef {
  */
 export interface Fix {
   /**
+   * Code that says what the need really is, before anything runs.
+   */
+  check: string | null;
+  /**
    * Code for this program, where there is some.
    */
   code: string | null;
@@ -1040,7 +1044,7 @@ export interface Fix {
    */
   fits_after: Fits | null;
   /**
-   * How the numbers were reached, and how to check them before running.
+   * How the numbers were reached.
    */
   how: string;
   /**

@@ -53,6 +53,7 @@ fn fix(id: &str, text: &str, cost: &str, how: &str) -> Fix {
         need_after_most_bytes: None,
         fits_after: None,
         how: how.into(),
+        check: None,
         code: None,
     }
 }

@@ -294,9 +294,8 @@ fn request(facts: &Facts<'_>) -> Option<Finding> {
 
 /// What can be done about a large plan. Only donation has a number in the text.
 fn fixes(facts: &Facts<'_>) -> Vec<Fix> {
-    let check = "Check before running: `jax.jit(step, …).lower(…).compile().memory_analysis()`.";
     let mut all: Vec<Fix> = Vec::new();
-    all.extend(donate(facts, check));
+    all.extend(donate(facts));
     let role = facts.plan().and_then(largest_role).map(|(role, ..)| role);
     if matches!(role, None | Some(Role::Forward | Role::Recomputed)) {
         let mut remat = fix(
@@ -304,7 +303,7 @@ fn fixes(facts: &Facts<'_>) -> Vec<Fix> {
             "Wrap the repeated block of the model in `jax.checkpoint`: its inside is computed again in the backward pass instead \
              of kept.",
             "About one more forward pass.",
-            check,
+            "",
         );
         remat.code = Some("block = jax.checkpoint(block)  # flax: nn.remat(Block)".into());
         all.push(remat);
@@ -313,19 +312,22 @@ fn fixes(facts: &Facts<'_>) -> Vec<Fix> {
         "batch/2",
         "Halve the micro-batch and add up the gradients of two before the update.",
         "Smaller products, which fill the device less.",
-        check,
+        "",
     ));
     all.push(fix(
         "shard",
         "Shard parameters, gradients and optimizer state over more devices (FSDP).",
         "More devices and traffic between them.",
-        check,
+        "",
     ));
+    for fix in &mut all {
+        fix.check = Some("jax.jit(step, …).lower(…).compile().memory_analysis()".into());
+    }
     all
 }
 
 /// Parameters and outputs of like size that do not share memory: the total counts both.
-fn donate(facts: &Facts<'_>, check: &str) -> Option<Fix> {
+fn donate(facts: &Facts<'_>) -> Option<Fix> {
     let totals = facts.plan()?.totals;
     let (parameter, out, total) = (totals.parameter?, totals.maybe_live_out?, totals.total?);
     let parts = parameter.about() + out.about() + totals.temp.map_or(Bytes::ZERO, TextSize::about);
@@ -341,7 +343,7 @@ fn donate(facts: &Facts<'_>, check: &str) -> Option<Fix> {
         "Donate the old state, if the step returns the new one: `donate_argnums`.",
         "The old arrays cannot be used after the call.",
         &format!(
-            "Outputs of {} that share no memory with parameters, if they have the shapes of parameters. {check}",
+            "Outputs of {} that share no memory with parameters, if they have the shapes of parameters.",
             Bytes(apart.0)
         ),
     );

@@ -47,6 +47,12 @@ pub(super) fn findings(out: &mut Page, report: &Report) {
             }
         }
     }
+    // All of them are of the one module analysed.
+    if let Some(check) = report.findings.iter().flat_map(|f| &f.fixes).find_map(|fix| fix.check.as_ref()) {
+        out.gap();
+        out.wrapped("", "What a fix really needs, before anything runs:");
+        out.line(&format!("  {}", super::plain(check)));
+    }
 }
 
 /// The answer to `--what-if` as text.

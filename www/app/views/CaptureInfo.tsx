@@ -21,6 +21,7 @@ const WHY: Readonly<Record<ModuleWhy, string>> = {
   largest_executed: 'it has the largest need of those that were executed',
   largest: 'it has the largest need, and the capture records no execution',
   asked: 'you chose it',
+  error_text: 'the text of the failure is of it',
 };
 
 const total = (m: Module) => deviceSpace(m);

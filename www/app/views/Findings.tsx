@@ -162,6 +162,7 @@ export function FindingRow({
 export function FindingsView({ report }: { report: Report }) {
   const pool = poolOf(report);
   const gauge = gaugeOf(pool, reach(report.findings));
+  const check = report.findings.flatMap((f) => f.fixes).find((fix) => fix.check !== null)?.check ?? undefined;
   return (
     <section aria-labelledby="findings-title">
       <h1 class="title" id="findings-title">
@@ -185,6 +186,12 @@ export function FindingsView({ report }: { report: Report }) {
           <FindingRow key={`${f.id}-${i}`} finding={f} report={report} gauge={gauge} number={i} full />
         ))}
       </div>
+      {check !== undefined && (
+        <>
+          <p class="lede">What a fix really needs, before anything runs:</p>
+          <Code text={check} label="Code that says what a fix really needs" />
+        </>
+      )}
     </section>
   );
 }

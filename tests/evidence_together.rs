@@ -7,7 +7,7 @@ use oomscope::analysis::{Options, Session, read};
 use oomscope::cli::files::FileSource;
 use oomscope::evidence::memory_profile::{MemoryProfile, match_rest};
 use oomscope::model::{Finding, MatchedBy, ModuleWhy, Report, Severity, VerdictStatus};
-use oomscope::report::text;
+use oomscope::report::{markdown, text};
 use oomscope::units::{Bytes, Evidence};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -164,6 +164,12 @@ fn a_program_that_runs_op_by_op_in_sums() {
     assert!(shown.contains("$eager_train.py:88 main"), "{shown}");
     assert!(shown.lines().count() < 140, "{}", shown.lines().count());
     assert!(shown.lines().filter(|l| l.contains("outputs of jit_")).count() == 0, "{shown}");
+    let shown = markdown(&report);
+    assert!(
+        shown.contains("| `$eager_train.py:88 main` | 288 | 433 | 4.09 GiB | 121 | 2.68 GiB |"),
+        "{shown}"
+    );
+    assert!(!shown.contains("outputs of jit"), "{shown}");
 }
 
 /// A jitted program has modules of one operation around its step: no sums of these.

@@ -1,7 +1,7 @@
 //! The report as Markdown, for an issue tracker.
 
 use super::text::status_words;
-use crate::model::{BufferKind, Finding, Fits, Report, Severity};
+use crate::model::{BufferKind, Finding, Fits, OpByOp, Report, Severity};
 use crate::plain::short;
 use crate::units::{Bytes, Evidence};
 use std::fmt::Write;
@@ -145,7 +145,9 @@ fn run(out: &mut String, report: &Report) {
         }
         out.push('\n');
     }
-    if !report.live_at_last_start.is_empty() {
+    if let Some(ops) = &report.op_by_op {
+        op_by_op(out, ops);
+    } else if !report.live_at_last_start.is_empty() {
         out.push_str("### Live when the last execution started *(measured)*\n\n| bytes | arrays | origin |\n|---|---|---|\n");
         for g in report.live_at_last_start.iter().take(MOST) {
             let count = g.count.map_or_else(String::new, |n| n.to_string());
@@ -153,6 +155,25 @@ fn run(out: &mut String, report: &Report) {
         }
         out.push('\n');
     }
+}
+
+/// A program that runs op by op, as sums in place of its many arrays.
+fn op_by_op(out: &mut String, ops: &OpByOp) {
+    let _ = writeln!(
+        out,
+        "### Op by op: {} executions of {} modules, summed *(measured)*\n\n| by | modules | runs | asked for | alive | bytes alive |\n\
+         |---|---|---|---|---|---|",
+        ops.executions, ops.modules
+    );
+    for sum in ops.by_line.iter().take(MOST).chain(ops.by_function.iter().take(MOST)) {
+        let name = sum.name.as_deref().map_or_else(|| "unknown".into(), |n| code(&short(n, 80)));
+        let _ = writeln!(
+            out,
+            "| {name} | {} | {} | {} | {} | {} |",
+            sum.modules, sum.executions, sum.requested_bytes, sum.live_arrays, sum.live_bytes
+        );
+    }
+    out.push('\n');
 }
 
 fn unknown(bytes: Option<Bytes>) -> String {

@@ -46,8 +46,16 @@ async function bundle(entry, options = {}) {
     write: false,
     minify: true,
     target: ['chrome109', 'firefox115', 'safari16.4'],
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
+    // In place of tsconfig.json, which the type checker goes by.
+    tsconfigRaw: {
+      compilerOptions: {
+        jsx: 'react',
+        jsxFactory: 'makeElement',
+        jsxFragmentFactory: 'makeFragment',
+        target: 'ES2022',
+      },
+    },
+    charset: 'utf8',
     legalComments: 'none',
     logLevel: 'warning',
     // In glue for loading the core over the network, which is then left out.
@@ -73,7 +81,7 @@ function lzma(bytes) {
 }
 
 const read = (/** @type {string} */ file) => readFileSync(join(root, file), 'utf8');
-const script = await bundle('www/main.ts', { format: 'esm' });
+const script = await bundle('www/main.ts', { format: 'esm', inject: ['www/jsx.ts'] });
 const worker = await bundle('www/worker/main.ts', { format: 'iife' });
 const style = await bundle('www/app/style.css');
 const wasm = stripped(readFileSync(join(root, 'pkg/oomscope_bg.wasm')));

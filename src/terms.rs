@@ -4,6 +4,9 @@ use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Whose bytes are: of nobody that the capture saw, since they are older than it.
+pub const BEFORE_CAPTURE: &str = "allocated before the capture started";
+
 /// The kind of device a program was compiled for. It decides what the memory spaces are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

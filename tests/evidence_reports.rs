@@ -15,6 +15,7 @@ use oomscope::model::{
 };
 use oomscope::plan::Summary;
 use oomscope::report::{markdown, text, to_json};
+use oomscope::terms::BEFORE_CAPTURE;
 use oomscope::units::{Bytes, Evidence};
 use std::ops::ControlFlow;
 
@@ -246,6 +247,26 @@ fn profile(name: &str) -> MemoryProfile {
 }
 
 #[test]
+fn a_session_says_what_a_profile_has_more_than_an_earlier_one() {
+    let unpacked = |name: &str| {
+        let packed = std::fs::read(format!("{FIXTURES}/memory_profile/{name}")).unwrap();
+        oomscope::analysis::unpacked(&packed.as_slice(), name, 1 << 20).unwrap()
+    };
+    let (before, after) = (unpacked("keep-before.prof"), unpacked("keep-after.prof"));
+    let options = oomscope::analysis::Options::default();
+    let session = oomscope::analysis::read(after.as_slice(), "keep-after.prof", |_| {}).unwrap();
+    let report = session.since(&before, &options).unwrap();
+    assert_eq!(report.source.file, "keep-after.prof");
+    assert_eq!(report.memory_profile.unwrap().changes[0].growth(), 31_469_568);
+    // Neither something else, nor beside something else.
+    assert!(session.since(b"no profile", &options).is_err());
+    let text = b"RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3.41GiB.";
+    let session = oomscope::analysis::read(text.as_slice(), "error.txt", |_| {}).unwrap();
+    let why = session.since(&before, &options).unwrap_err();
+    assert_eq!(why.to_string(), "only a memory profile can be compared with an earlier one");
+}
+
+#[test]
 fn a_memory_profile_alone_and_two() {
     let (before, after) = (profile("keep-before.prof"), profile("keep-after.prof"));
     let report =
@@ -287,10 +308,10 @@ fn a_memory_profile_alone_and_two() {
 
 #[test]
 fn a_memory_profile_beside_a_capture() {
-    let array = |bytes: Option<Bytes>, chunk, address: Option<&str>| LiveArray {
-        bytes,
+    let array = |origin: &str, chunk, address: Option<&str>| LiveArray {
+        bytes: address.map(|_| Bytes(chunk)),
         allocated_bytes: Bytes(chunk),
-        origin: "x".into(),
+        origin: origin.into(),
         address: address.map(String::from),
     };
     let mut report = capture();
@@ -314,10 +335,10 @@ fn a_memory_profile_beside_a_capture() {
         largest_free_error_bytes: None,
         chain_breaks: 0,
         live_at_peak: vec![
-            array(None, 8_388_608, Some("0x7f00")),
-            array(None, 524_288, Some("0x7f01")),
-            array(Some(Bytes(4096)), 4096, Some("0x7f02")),
-            array(None, 2_097_152, None),
+            array(BEFORE_CAPTURE, 8_388_608, Some("0x7f00")),
+            array(BEFORE_CAPTURE, 524_288, Some("0x7f01")),
+            array("outputs of jit_step execution 1", 4096, Some("0x7f02")),
+            array(BEFORE_CAPTURE, 2_097_152, None),
         ],
         before_capture_at_peak_bytes: None,
         timeline: oomscope::model::Timeline::default(),

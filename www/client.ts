@@ -12,6 +12,17 @@ export interface Input {
   readonly name: string;
   readonly path: string;
   readonly blob: Blob;
+  /** When the file was last written, in milliseconds of the epoch, where that is known. */
+  readonly modified?: number;
+}
+
+/** What says something about a capture and is none: the text of a failure, a device memory profile. */
+export type BesideKind = 'text' | 'profile';
+
+/** A file that was put beside a capture. */
+export interface Beside {
+  readonly kind: BesideKind;
+  readonly input: Input;
 }
 
 /** How far an item is. */
@@ -76,8 +87,18 @@ export interface Capture {
   readonly id: number;
   readonly name: string;
   readonly path: string;
-  /** The report of the module chosen by default. */
+  /** The file it was read from. */
+  readonly input: Input;
+  /** The report of the module chosen by default. Another object once something was put beside the capture. */
   readonly report: Report;
+  /** What stands beside it; one of each kind at most. */
+  readonly beside: readonly Beside[];
+  /** Puts something beside it, in place of another of its kind: all reports asked for later have it. */
+  add(beside: Beside): Promise<void>;
+  /** Takes it away again; the file is read anew. */
+  remove(kind: BesideKind): Promise<void>;
+  /** The report of a memory profile, with what changed since an earlier one. */
+  since(earlier: Input): Promise<Report>;
   /** The report of another module: `jit_step(17)` or `jit_step`. */
   module(name: string): Promise<Report>;
   /** What is live at an event of the schedule of a module (that of the default report, unless named). */
@@ -109,6 +130,8 @@ export interface SelfTestCheck {
 export interface Client {
   /** Reads files; an opening that is still going is cancelled first. An empty list just cancels. */
   open(inputs: readonly Input[], events?: OpenEvents): Opening;
+  /** What a file would be beside a capture; null where it is something else. */
+  besideKind(input: Input): Promise<BesideKind | null>;
   /** The built-in synthetic captures. */
   samples(): Promise<Sample[]>;
   /** One of them, to be opened like a file. */

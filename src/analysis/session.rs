@@ -158,6 +158,19 @@ impl<S: Source> Session<S> {
         Ok(())
     }
 
+    /// The report of a memory profile with what changed since an earlier one (unpacked) of the same process.
+    ///
+    /// # Errors
+    /// Where this file is no memory profile, or the bytes are none.
+    pub fn since(&self, earlier: &[u8], options: &Options) -> Result<Report, Refusal> {
+        let Some(Alone::Profile(profile, warnings)) = &self.alone else {
+            return Err(Refusal::Damaged("only a memory profile can be compared with an earlier one".into()));
+        };
+        let (before, more) = MemoryProfile::read(earlier).map_err(|e| Refusal::Damaged(e.to_string()))?;
+        let warnings = warnings.iter().cloned().chain(more).collect();
+        Ok(evidence::of_memory_profile(self.info.clone(), profile, warnings, Some(&before), options.top))
+    }
+
     /// Whether there is a module of this name (`jit_step(17)`, or `jit_step` for the largest of that name).
     #[must_use]
     pub fn has_module(&self, name: &str) -> bool {

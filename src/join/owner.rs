@@ -178,7 +178,7 @@ impl Joined {
                 None => plain("a place that is unknown"),
             },
             Owner::Nowhere => plain("a place that is unknown"),
-            Owner::BeforeCapture => plain("allocated before the capture started"),
+            Owner::BeforeCapture => plain(crate::terms::BEFORE_CAPTURE),
             Owner::Unexplained => plain("not explained: events of the allocator were lost"),
         }
     }

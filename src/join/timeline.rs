@@ -109,8 +109,7 @@ impl Joined {
             .collect();
         modules.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         modules.truncate(MODULES);
-        let mut keys =
-            vec![(Key::Before, "allocated before the capture started".to_owned(), LiveKind::BeforeCapture)];
+        let mut keys = vec![(Key::Before, crate::terms::BEFORE_CAPTURE.to_owned(), LiveKind::BeforeCapture)];
         for &(_, m) in &modules {
             let base = self.modules.get(m).map_or("", |m| m.base_name.as_str());
             // Modules of one name are told apart by their program ids.

@@ -4,12 +4,14 @@
 //! after which the instance must not be used again.
 
 mod archive;
+mod beside;
 mod blob;
 mod made;
 
 use crate::analysis::{Analysis, Options, Session};
 use crate::report;
 use crate::units::Picos;
+use beside::Beside;
 use blob::BlobSource;
 use js_sys::Uint8Array;
 use serde::Serialize;
@@ -160,6 +162,7 @@ impl Capture {
         let options = self.options(module, PAGE_ROWS)?;
         to_js(&self.session.plan_at(event as u64, &options).map_err(refusal)?)
     }
+
     /// The need after several fixes together (`WhatIf`).
     ///
     /// # Errors
@@ -168,6 +171,31 @@ impl Capture {
     pub fn what_if(&mut self, fixes: Vec<String>, module: Option<String>) -> Result<JsValue, JsValue> {
         let options = self.options(module, PAGE_ROWS)?;
         to_js(&self.session.what_if(&fixes, &options).map_err(refusal)?)
+    }
+
+    /// Puts evidence beside the capture: the text of a failure, or a memory profile of the same process. A second one of a
+    /// kind takes the place of the first. Reports have it from then on.
+    ///
+    /// # Errors
+    /// A sentence, where the file is neither.
+    pub fn add(&mut self, blob: web_sys::Blob, name: &str) -> Result<(), JsValue> {
+        match beside::read(blob, name)? {
+            Beside::Text(text) => self.session.add_error_text(&text),
+            Beside::Profile(bytes) => self.session.add_memory_profile(&bytes).map_err(refusal)?,
+        }
+        Ok(())
+    }
+
+    /// The report of a memory profile with what changed since an earlier one (`Report`).
+    ///
+    /// # Errors
+    /// A sentence, where one of the two is no memory profile.
+    pub fn since(&self, blob: web_sys::Blob, name: &str) -> Result<JsValue, JsValue> {
+        let options = Options { top: PAGE_ROWS, ..Options::default() };
+        let Beside::Profile(bytes) = beside::read(blob, name)? else {
+            return Err(refusal("only a memory profile can be compared with another"));
+        };
+        to_js(&self.session.since(&bytes, &options).map_err(refusal)?)
     }
 
     /// What is live in an allocator at a moment, in picoseconds from the first event (`LiveMoment`).

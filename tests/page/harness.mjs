@@ -153,6 +153,19 @@ export async function drop(page, files) {
 }
 
 /**
+ * Drops files or folders of the disk, as the browser itself does it.
+ * @param {import('playwright-core').Page} page
+ * @param {string[]} paths
+ */
+export async function dropFromDisk(page, paths) {
+  const devtools = await page.context().newCDPSession(page);
+  const data = { items: [], files: paths, dragOperationsMask: 1 };
+  for (const type of /** @type {const} */ (['dragEnter', 'dragOver', 'drop'])) {
+    await devtools.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
+  }
+}
+
+/**
  * The file that the button `Download JSON` saves.
  * @param {import('playwright-core').Page} page
  */

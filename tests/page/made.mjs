@@ -138,6 +138,7 @@ function hloProto(name, buffers) {
  * @param {number} [of.pairs] of an allocation and a deallocation
  * @param {string} [of.pythonFrame] around every second allocation
  * @param {number} [of.capacity]
+ * @param {number[]} [of.older] sizes of arrays from before the capture, freed at its end
  */
 export function capture({
   module = 'jit_made',
@@ -147,6 +148,7 @@ export function capture({
   pairs = 0,
   pythonFrame = '$made.py:1 step',
   capacity = 4 * 2 ** 30,
+  older = [],
 }) {
   const space = message();
   if (buffers.length > 0) {
@@ -162,7 +164,7 @@ export function capture({
         .put(5, message().int(1, 1).put(2, message().int(1, 1).put(2, 'Hlo Proto'))),
     );
   }
-  if (pairs > 0) space.put(1, hostPlane(allocator, pairs, pythonFrame, capacity));
+  if (pairs > 0) space.put(1, hostPlane(allocator, pairs, pythonFrame, capacity, older));
   const stat = (/** @type {number} */ id, /** @type {string} */ name) =>
     message().int(1, id).put(2, message().int(1, id).put(2, name));
   space.put(
@@ -185,8 +187,9 @@ export function capture({
  * @param {number} pairs
  * @param {string} frame
  * @param {number} capacity
+ * @param {number[]} older
  */
-function hostPlane(allocator, pairs, frame, capacity) {
+function hostPlane(allocator, pairs, frame, capacity, older) {
   const names = [
     'allocator_name',
     'bytes_allocated',
@@ -238,6 +241,9 @@ function hostPlane(allocator, pairs, frame, capacity) {
     line.put(4, event(1, at + 1_000_000, bytes, 0x7f0000000000 + i * 4096));
     line.put(4, event(2, at + 20_000_000, bytes, 0x7f0000000000 + i * 4096));
   }
+  older.forEach((bytes, i) => {
+    line.put(4, event(2, (pairs + i) * 40_000_000, bytes, 0x7e0000000000 + i * 2 ** 30));
+  });
   const plane = message().put(2, '/host:CPU').put(3, line);
   events.forEach((name, i) => {
     plane.put(

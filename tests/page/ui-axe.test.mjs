@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { choose, closeBrowser, endless, openPage, sharedFile, untilState } from './harness.mjs';
+import { choose, closeBrowser, endless, openPage, root, sharedFile, untilState } from './harness.mjs';
 import { asFile, capture } from './made.mjs';
 
 after(closeBrowser);
@@ -58,6 +59,44 @@ const states = {
     await page.getByRole('link', { name: 'Compare', exact: true }).click();
   },
 };
+/** @param {import('playwright-core').Page} page @param {string} view */
+async function toView(page, view) {
+  await page.evaluate((v) => (location.hash = `#view=${v}`), view);
+  await page.waitForTimeout(300);
+}
+
+const profiles = join(root, 'tests/fixtures/memory_profile');
+
+states.text = async (page) => {
+  const file = sharedFile('plans/tpu/llama7b_remat.compile_oom.txt');
+  if (!file) return;
+  await choose(page, file);
+  await untilState(page, 'done');
+  await toView(page, 'text');
+};
+states.profile = async (page) => {
+  await choose(page, join(profiles, 'keep-after.prof'));
+  await untilState(page, 'done');
+  await toView(page, 'profile');
+  await page.getByRole('button', { name: 'Details' }).first().click();
+};
+states['two profiles'] = async (page) => {
+  await choose(page, [join(profiles, 'keep-before.prof'), join(profiles, 'keep-after.prof')]);
+  await untilState(page, 'done');
+  await page.getByRole('table', { name: /Growth/ }).waitFor();
+};
+for (const view of ['summary', 'text', 'profile', 'capture']) {
+  states[`evidence beside a capture, ${view}`] = async (page) => {
+    const error = 'RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4194304 bytes.';
+    await choose(page, [
+      asFile('error.txt', Buffer.from(error)),
+      asFile('a.xplane.pb', made),
+      asFile('memory.prof', readFileSync(join(profiles, 'keep-after.prof'))),
+    ]);
+    await untilState(page, 'done');
+    await toView(page, view);
+  };
+}
 for (const view of ['summary', 'findings', 'whatif', 'plan', 'run', 'capture']) {
   states[view] = async (page) => {
     const file = sharedFile(

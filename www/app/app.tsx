@@ -150,7 +150,8 @@ function Navigation({ report }: { report: Report }) {
   const grave = report.findings.filter((f) => f.severity === 'error' || f.severity === 'warning').length;
   const views: [View, string, string | null][] = [['summary', 'Summary', null]];
   if (report.findings.length > 0) views.push(['findings', 'Findings', String(grave || report.findings.length)]);
-  if (report.findings.some((f) => f.fixes.length > 0)) views.push(['whatif', 'What if', null]);
+  if (report.findings.some((f) => f.fixes.some((x) => x.need_after_most_bytes !== null)))
+    views.push(['whatif', 'What if', null]);
   if (report.plan !== null) views.push(['plan', 'Plan', null]);
   if (report.allocators.length > 0 || report.executions.length > 0) views.push(['run', 'Run', null]);
   if (report.error_text !== null || report.text_plan !== null) views.push(['text', 'Text', null]);

@@ -1,7 +1,8 @@
 /** What the page knows and what can be done with it. Views read it; only its methods change it. */
 
-import type { Capture, Client, Input, Item, Opening, Sample } from '../client';
+import type { Beside, Capture, Client, Input, Item, Opening, PassedOver, Sample } from '../client';
 import type { Report } from '../generated/report';
+import { besideOf, isCapture, isProfile } from './lib/beside';
 import { read, type Settings, START, type View, write } from './lib/route';
 
 export type Phase = 'empty' | 'reading' | 'done' | 'error';
@@ -30,12 +31,20 @@ export class Model {
   /** A buffer looked at, in every view of the plan. */
   selected: string | null = null;
 
+  /** What folders and archives held beside captures. */
+  passedOver: readonly PassedOver[] = [];
+
   private opening: Opening | null = null;
   private readonly listeners = new Set<() => void>();
   private pending = 0;
+  /** What is being looked at or put beside a capture, so that the newest wish wins. */
+  private turn = 0;
+  private looking = false;
   private later: ReturnType<typeof setTimeout> | undefined;
   /** Captures kept from before, when files are added. */
   private kept: Item[] = [];
+  /** Files that are no longer items of their own: they stand beside captures. */
+  private readonly joined = new WeakSet<Item>();
   private readonly reports = new Map<Capture, Map<string, Promise<Report>>>();
 
   constructor(readonly client: Client) {
@@ -70,7 +79,7 @@ export class Model {
     if (this.pending === 0) return;
     cancelAnimationFrame(this.pending);
     this.pending = 0;
-    document.documentElement.dataset.state = this.phase;
+    document.documentElement.dataset.state = this.looking ? 'reading' : this.phase;
     for (const listener of this.listeners) listener();
   }
 
@@ -91,8 +100,63 @@ export class Model {
     return captures[Math.min(this.settings.file, captures.length - 1)] ?? null;
   }
 
+  /**
+   * Takes files that were brought. Where a capture is open and all of them say something about it, they are put beside it;
+   * else they are read, `add` keeping the captures that are there.
+   */
+  async take(inputs: readonly Input[], add = false): Promise<void> {
+    const turn = ++this.turn;
+    const capture = this.phase === 'done' ? (this.current?.capture ?? null) : null;
+    // More files than there are kinds are something else.
+    if (capture === null || inputs.length === 0 || inputs.length > 2) return this.open(inputs, add);
+    this.looking = true;
+    document.documentElement.dataset.state = 'reading';
+    const kinds = await Promise.all(inputs.map((i) => this.client.besideKind(i).catch(() => null)));
+    if (turn !== this.turn) return;
+    this.looking = false;
+    const beside = inputs.flatMap((input, i): Beside[] => (kinds[i] ? [{ kind: kinds[i], input }] : []));
+    if (beside.length < inputs.length || beside[0]?.kind === beside[1]?.kind) return this.open(inputs, add);
+    if (isCapture(capture)) return this.putBeside(capture, beside);
+    // A second profile is compared with the first.
+    this.open(inputs, add || (isProfile(capture) && beside.every((b) => b.kind === 'profile')));
+  }
+
+  /** Puts evidence beside a capture and shows what it says. */
+  private async putBeside(capture: Capture, all: readonly Beside[]): Promise<void> {
+    const turn = this.turn;
+    this.looking = true;
+    try {
+      for (const beside of all) await capture.add(beside);
+    } catch (error) {
+      this.say(sentence(error));
+    }
+    this.looking = false;
+    this.reports.delete(capture);
+    if (turn !== this.turn || this.current?.capture !== capture) return this.changed();
+    this.report = null;
+    this.go({ view: all[0]?.kind === 'profile' ? 'profile' : 'text', focus: null });
+    this.say(capture.report.error_text?.matched?.sentence ?? 'It is read beside the open capture.');
+  }
+
+  /** Takes evidence away from the capture again; `alone` reads it as a file of its own. */
+  async takeAway(capture: Capture, beside: Beside, alone: boolean): Promise<void> {
+    this.turn++;
+    try {
+      await capture.remove(beside.kind);
+    } catch (error) {
+      this.say(sentence(error));
+    }
+    this.reports.delete(capture);
+    this.report = null;
+    if (alone) return this.open([beside.input], true);
+    this.go({ view: 'summary', focus: null });
+    this.say(`${beside.input.name.slice(0, 200)} is taken away.`);
+  }
+
   /** Reads files; `add` keeps the captures that are there, to compare with. */
   open(inputs: readonly Input[], add = false): void {
+    this.turn++;
+    this.looking = false;
     if (inputs.length === 0) {
       this.say('Nothing to read there.');
       return;
@@ -118,15 +182,41 @@ export class Model {
     });
     this.opening = opening;
     this.items = [...this.kept, ...opening.items];
-    opening.settled.then(() => {
+    opening.settled.then(async () => {
+      if (this.opening === opening) await this.join(opening.items);
       if (this.opening === opening) this.settled(opening, add);
     });
   }
 
+  /** Evidence that came with captures is put beside them, where there is only one of its kind. */
+  private async join(items: readonly Item[]): Promise<void> {
+    const captures = items.flatMap((i) => (i.capture !== null && isCapture(i.capture) ? [i.capture] : []));
+    for (const kind of ['text', 'profile'] as const) {
+      const [one, another] = items.filter((i) => i.capture !== null && besideOf(i.capture) === kind);
+      if (captures.length === 0 || !one?.capture || another !== undefined) continue;
+      const { input } = one.capture;
+      await Promise.all(captures.map((c) => c.add({ kind, input }))).then(
+        () => {
+          this.joined.add(one);
+          this.forget(one);
+        },
+        (error) => this.say(sentence(error)),
+      );
+    }
+  }
+
   private settled(opening: Opening, added: boolean): void {
     this.opening = null;
-    this.items = [...this.kept, ...opening.items];
+    this.items = [...this.kept, ...opening.items].filter((i) => !this.joined.has(i));
     const captures = this.captures;
+    this.passedOver = added ? [...this.passedOver, ...opening.passedOver] : opening.passedOver;
+    if (captures.length > 0) {
+      // Whoever brings a folder does not say that each file of it is a capture.
+      const beside = (i: Item) => i.error !== null && i.path.includes('/') && !/\.xplane\.pb(\.gz)?$/.test(i.path);
+      const left = this.items.filter(beside).map((i) => ({ path: i.path, sentence: i.error ?? '' }));
+      this.passedOver = [...this.passedOver, ...left];
+      this.items = this.items.filter((i) => !beside(i));
+    }
     if (captures.length === 0) {
       const cancelled = this.items.every((i) => i.state === 'cancelled');
       this.phase = cancelled ? 'empty' : 'error';
@@ -138,8 +228,14 @@ export class Model {
     }
     this.phase = 'done';
     const first = captures.findIndex((c) => !this.kept.includes(c));
-    if (added && this.kept.length === 1 && captures.length === 2)
-      this.go({ view: 'compare', file: 1, before: 0, module: null });
+    const [one, two] = captures.length === 2 ? captures.map((c) => c.capture as Capture) : [];
+    const alike = one !== undefined && two !== undefined && isCapture(one) === isCapture(two);
+    if (one && two && isProfile(one) && isProfile(two)) {
+      // The one written last is what came after.
+      const file = (one.input.modified ?? 0) > (two.input.modified ?? 0) ? 0 : 1;
+      this.go({ view: 'compare', file, before: 1 - file, module: null }, !added);
+    } else if (added && this.kept.length === 1 && alike) this.go({ view: 'compare', file: 1, before: 0, module: null });
+    else if (added && first >= 0 && !alike) this.go({ view: 'summary', file: first, module: null });
     else if (added && first >= 0) this.go({ view: 'files', file: first, module: null });
     else if (captures.length > 1 && this.settings.view === 'summary') this.go({ view: 'files' }, true);
     else this.go({}, true);
@@ -153,6 +249,8 @@ export class Model {
 
   /** Back to the empty page. */
   close(): void {
+    this.turn++;
+    this.looking = false;
     this.opening?.cancel();
     this.opening = null;
     for (const item of this.items) this.forget(item);

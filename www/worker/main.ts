@@ -1,6 +1,16 @@
 /** Runs in each worker: reads Blobs through the core and answers questions about them. */
 
-import { type Capture, initSync, isArchive, Opening, sample, samples, selfTest, unpack } from '../../pkg/oomscope.js';
+import {
+  type Capture,
+  evidenceKind,
+  initSync,
+  isArchive,
+  Opening,
+  sample,
+  samples,
+  selfTest,
+  unpack,
+} from '../../pkg/oomscope.js';
 import { unpackLzma } from './lzma';
 import type { Reply, Request } from './protocol';
 
@@ -115,6 +125,8 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
         return samples();
       case 'sample':
         return sample(question.id);
+      case 'besideKind':
+        return evidenceKind(question.blob, question.name);
       case 'selfTest':
         return selfTest();
     }
@@ -133,6 +145,10 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
       return capture.whatIf([...question.fixes], question.module);
     case 'text':
       return capture.text(question.kind, question.module);
+    case 'add':
+      return capture.add(question.blob, question.name);
+    case 'since':
+      return capture.since(question.blob, question.name);
   }
 }
 

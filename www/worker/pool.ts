@@ -1,6 +1,8 @@
 /** Makes the client: shares the files out among workers, and outlives their faults. */
 
 import type {
+  Beside,
+  BesideKind,
   Capture,
   Client,
   Input,
@@ -118,6 +120,10 @@ class Pool implements Client {
     return { name, path: name, blob: new Blob([bytes]) };
   }
 
+  async besideKind({ blob, name }: Input): Promise<BesideKind | null> {
+    return (await this.#askAny<'besideKind'>({ about: 'besideKind', blob, name })) ?? null;
+  }
+
   selfTest(): Promise<SelfTestCheck[]> {
     return this.#askAny<'selfTest'>({ about: 'selfTest' });
   }
@@ -229,6 +235,7 @@ class Pool implements Client {
 /** A capture, wherever its index lies. */
 class Held implements Capture {
   slot: Slot | null = null;
+  beside: readonly Beside[] = [];
   #again: Promise<Slot> | null = null;
   #closed = false;
 
@@ -236,7 +243,7 @@ class Held implements Capture {
     readonly pool: Pool,
     readonly id: number,
     readonly input: Input,
-    readonly report: Report,
+    public report: Report,
   ) {}
 
   get name(): string {
@@ -267,8 +274,29 @@ class Held implements Capture {
     return this.#ask({ about: 'text', kind, ...(module === undefined ? {} : { module }) });
   }
 
+  async add(beside: Beside): Promise<void> {
+    const { blob, name } = beside.input;
+    await this.#ask({ about: 'add', blob, name });
+    this.beside = [...this.beside.filter((b) => b.kind !== beside.kind), beside];
+    this.report = await this.#ask({ about: 'report' });
+  }
+
+  async remove(kind: BesideKind): Promise<void> {
+    this.beside = this.beside.filter((b) => b.kind !== kind);
+    this.#letGo();
+    this.report = await this.#ask({ about: 'report' });
+  }
+
+  since({ blob, name }: Input) {
+    return this.#ask({ about: 'since', blob, name });
+  }
+
   close(): void {
     this.#closed = true;
+    this.#letGo();
+  }
+
+  #letGo(): void {
     this.pool.stop(new Set([this.id]));
     this.slot?.send({ type: 'close', capture: this.id });
     this.slot?.captures.delete(this);
@@ -295,6 +323,11 @@ class Held implements Capture {
         progress: () => {},
         opened: (_, slot) => {
           this.holdIn(slot);
+          // Before the question that is waiting; what was taken then is taken now.
+          for (const { input } of this.beside)
+            this.pool
+              .ask(slot, { capture: this.id, question: { about: 'add', blob: input.blob, name: input.name } })
+              .catch(() => {});
           resolve(slot);
         },
         failed: (message) => reject(new Error(message)),
@@ -376,6 +409,7 @@ class Reading implements Opening {
   /** Reads a file that may be an archive; `before` is the part of the way that unpacking it took. */
   #job(item: Entry, before = 0): Job {
     const archive = { path: item.path, item: item as Entry | null };
+    const left: PassedOver[] = [];
     return {
       capture: item.id,
       blob: item.input.blob,
@@ -402,6 +436,8 @@ class Reading implements Opening {
       },
       inside: (input) => {
         if (this.#replaced) return;
+        // What was packed alone is as old as its packing.
+        if (item.input.modified !== undefined) input = { ...input, modified: item.input.modified };
         // The archive's own item is the first capture's from now on.
         let member = archive.item;
         archive.item = null;
@@ -415,10 +451,18 @@ class Reading implements Opening {
         this.#tell(member);
         this.pool.read(this.#job(member, member === item ? 0.5 : 0));
       },
-      passedOver: ({ path, sentence }) => this.passedOver.push({ path, sentence }),
+      passedOver: ({ path, sentence }) => {
+        const one = { path, sentence };
+        left.push(one);
+        this.passedOver.push(one);
+      },
       unpacked: () => {
         if (!archive.item?.going) return;
-        item.error = 'No capture is in this archive. A capture is called <host>.xplane.pb';
+        // One file that was packed alone is told of as its packing.
+        const [alone, another] = left;
+        if (alone !== undefined && another === undefined) this.passedOver.splice(this.passedOver.indexOf(alone), 1);
+        const only = alone === undefined || another !== undefined ? '' : `, only ${alone.sentence}`;
+        item.error = `No capture is in it${only}. A capture is called <host>.xplane.pb`;
         this.#end(item, 'error');
       },
     };

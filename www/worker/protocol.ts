@@ -1,6 +1,6 @@
 /** What the pool and a worker say to each other. */
 
-import type { Sample, SelfTestCheck, TextKind } from '../client';
+import type { BesideKind, Sample, SelfTestCheck, TextKind } from '../client';
 import type { LiveMoment, PlanMoment, Report, WhatIf } from '../generated/report';
 
 /** A question about a capture that the worker has open. */
@@ -10,12 +10,16 @@ export interface Questions {
   liveAt: { ask: { allocator: string; picoseconds: number }; answer: LiveMoment };
   whatIf: { ask: { fixes: readonly string[]; module?: string }; answer: WhatIf };
   text: { ask: { kind: TextKind; module?: string }; answer: string };
+  /** Puts a file beside the capture. */
+  add: { ask: { blob: Blob; name: string }; answer: undefined };
+  since: { ask: { blob: Blob; name: string }; answer: Report };
 }
 
 /** A question that needs no capture. */
 export interface GeneralQuestions {
   samples: { ask: Record<never, never>; answer: Sample[] };
   sample: { ask: { id: string }; answer: Uint8Array<ArrayBuffer> };
+  besideKind: { ask: { blob: Blob; name: string }; answer: BesideKind | undefined };
   selfTest: { ask: Record<never, never>; answer: SelfTestCheck[] };
 }
 

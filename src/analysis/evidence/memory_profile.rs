@@ -6,7 +6,7 @@ use crate::model::{
     AllocatorKind, Backend, Cut, MemoryProfileReport, Number, Platform, Report, Severity, SourceInfo,
     Verdict, VerdictStatus,
 };
-use crate::terms::{SourceLine, Warning};
+use crate::terms::{BEFORE_CAPTURE, SourceLine, Warning};
 use crate::units::{Bytes, Evidence};
 
 /// The report of a profile alone, or of what changed since an earlier one of the same process.
@@ -48,11 +48,11 @@ pub fn of_memory_profile(
 pub fn add_memory_profile(report: &mut Report, profile: &MemoryProfile, top: usize) {
     let mut section = section(profile, Vec::new(), top);
     for allocator in report.allocators.iter().filter(|a| a.kind == AllocatorKind::Device) {
-        // Arrays of before the capture have a size of their own where they were freed in it.
+        // An array of before the capture is known by itself, with an address, where it was freed in it.
         let sizes: Vec<(Bytes, u64)> = allocator
             .live_at_peak
             .iter()
-            .filter(|a| a.bytes.is_none() && a.address.is_some())
+            .filter(|a| a.origin == BEFORE_CAPTURE && a.address.is_some())
             .map(|a| (a.allocated_bytes, 1))
             .collect();
         let device = device_of(profile, allocator.device);
@@ -120,7 +120,7 @@ fn in_words(profile: &MemoryProfile) -> String {
     let largest = profile.stacks.iter().find(|s| s.kind == "buffer" && s.device == fullest.device);
     if let Some((stack, place)) = largest.and_then(|s| Some((s, profile.place(s)?))) {
         sentence += &format!(
-            " Most of it, {} in {} arrays, was made at {}.",
+            " The largest part, {} in {} arrays, was made at {}.",
             stack.bytes,
             stack.count,
             position(place)

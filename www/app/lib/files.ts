@@ -2,7 +2,12 @@
 
 import type { Input } from '../../client';
 
-const input = (blob: File, path: string): Input => ({ blob, name: blob.name, path: path === '' ? blob.name : path });
+const input = (blob: File, path: string): Input => ({
+  blob,
+  name: blob.name,
+  path: path === '' ? blob.name : path,
+  modified: blob.lastModified,
+});
 
 /** The files of a chooser; of a folder chooser with their paths in it. */
 export function chosen(files: FileList | readonly File[] | null): Input[] {
@@ -12,23 +17,50 @@ export function chosen(files: FileList | readonly File[] | null): Input[] {
 /** More files than that in one drop are a mistaken folder. */
 const MOST_FILES = 20_000;
 
+/** What a drop holds of one thing: a file, or a folder in one or two ways of reading it. */
+interface Dropped {
+  readonly file: File | null;
+  readonly folder: FileSystemDirectoryEntry | null;
+  readonly handle: Promise<FileSystemHandle | null> | null;
+}
+
+interface HasHandles {
+  getAsFileSystemHandle?(): Promise<FileSystemHandle | null>;
+}
+
 /** Everything that was dropped, folders with all that is inside. Must be called within the event. */
 export async function dropped(data: DataTransfer): Promise<Input[]> {
-  // Entries are only there while the event lasts: take them all before the first wait.
-  const entries: (FileSystemEntry | File)[] = [];
+  // What is dropped is only there while the event lasts: take it all before the first wait.
+  const all: Dropped[] = [];
   for (const item of Array.from(data.items)) {
     if (item.kind !== 'file') continue;
     const entry = item.webkitGetAsEntry?.() ?? null;
-    const file = entry === null ? item.getAsFile() : null;
-    if (entry !== null) entries.push(entry);
-    else if (file !== null) entries.push(file);
+    const folder = entry?.isDirectory ? (entry as FileSystemDirectoryEntry) : null;
+    // On a page from the disk Chromium lists folders by handles alone.
+    const handle =
+      folder !== null && location.protocol === 'file:' ? (item as HasHandles).getAsFileSystemHandle?.() : undefined;
+    all.push({ file: folder === null ? item.getAsFile() : null, folder, handle: handle?.catch(() => null) ?? null });
   }
   const out: Input[] = [];
-  for (const entry of entries) {
-    if (entry instanceof File) out.push(input(entry, ''));
-    else await walk(entry, out);
+  for (const { file, folder, handle } of all) {
+    if (file !== null) out.push(input(file, ''));
+    const held = await handle;
+    if (held) await walkHandle(held, held.name, out);
+    else if (folder !== null) await walk(folder, out);
   }
   return out;
+}
+
+async function walkHandle(at: FileSystemHandle, path: string, out: Input[]): Promise<void> {
+  if (out.length >= MOST_FILES) return;
+  if (at.kind === 'file') {
+    const file = await (at as FileSystemFileHandle).getFile().catch(() => null);
+    if (file !== null) out.push(input(file, path));
+    return;
+  }
+  const inside: FileSystemHandle[] = [];
+  for await (const one of (at as FileSystemDirectoryHandle).values()) inside.push(one);
+  for (const one of inside.sort(byName)) await walkHandle(one, `${path}/${one.name}`, out);
 }
 
 async function walk(entry: FileSystemEntry, out: Input[]): Promise<void> {
@@ -39,14 +71,17 @@ async function walk(entry: FileSystemEntry, out: Input[]): Promise<void> {
     return;
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
+  const inside: FileSystemEntry[] = [];
   // A reader gives a folder in batches and an empty one at its end.
   for (;;) {
     const batch = await new Promise<FileSystemEntry[]>((done) => reader.readEntries(done, () => done([])));
-    if (batch.length === 0) return;
-    batch.sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const e of batch) await walk(e, out);
+    if (batch.length === 0) break;
+    inside.push(...batch);
   }
+  for (const one of inside.sort(byName)) await walk(one, out);
 }
+
+const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
 
 /** A pasted text as a file, so that one reader serves both. */
 export function pasted(text: string): Input {

@@ -9,9 +9,9 @@ const UNITS: readonly (readonly [string, number])[] = [
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-/** `3.72 GiB`, `103.97 MiB`, `512 B`. */
-export function size(bytes: number): string {
-  const n = Math.abs(bytes);
+/** `3.72 GiB`, `103.97 MiB`, `512 B`; in the unit that another size has, where it is still seen there. */
+export function size(bytes: number, like = 0): string {
+  const n = Math.abs(like) > Math.abs(bytes) * 100 ? Math.abs(bytes) : Math.max(Math.abs(bytes), Math.abs(like));
   for (const [unit, one] of UNITS) {
     if (n >= one) {
       const value = bytes / one;

@@ -11,7 +11,7 @@ import { ExactContext } from './context';
 import { Scroll } from './scroll';
 
 /** A size: GiB to read, the exact bytes on hover, or in its place when the reader asked for them. */
-export function Size({ bytes, stop = false }: { bytes: number | null; stop?: boolean }) {
+export function Size({ bytes, stop = false, like = 0 }: { bytes: number | null; stop?: boolean; like?: number }) {
   const exact = useContext(ExactContext);
   if (bytes === null) return <Unknown />;
   const full = exactSize(bytes);
@@ -22,7 +22,7 @@ export function Size({ bytes, stop = false }: { bytes: number | null; stop?: boo
       data-tip={full}
       {...(stop ? { tabIndex: 0, role: 'note', 'aria-label': `${size(bytes)}, ${full}` } : {})}
     >
-      {exact ? full : size(bytes)}
+      {exact ? full : size(bytes, like)}
     </span>
   );
 }

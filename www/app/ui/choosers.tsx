@@ -27,7 +27,7 @@ export function Chooser({ label, folder = false, add = false, class: kind = 'but
           const files = chosen(input.files);
           // The same file can be chosen again.
           input.value = '';
-          if (files.length > 0) model.open(files, add);
+          if (files.length > 0) model.take(files, add);
         }}
       />
       <span aria-hidden="true">{children ?? label}</span>

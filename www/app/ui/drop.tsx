@@ -1,6 +1,7 @@
 /** Files and text dropped or pasted anywhere on the page. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { isCapture } from '../lib/beside';
 import { chosen, dropped, pasted } from '../lib/files';
 import { useModel } from './context';
 
@@ -12,6 +13,8 @@ type Side = 'open' | 'add';
 export function DropTarget() {
   const model = useModel();
   const [over, setOver] = useState<Side | null>(null);
+  const open = model.current?.capture;
+  const joins = model.phase === 'done' && open != null && isCapture(open);
   const can = model.captures.length > 0 && model.phase === 'done';
   const canAdd = useRef(can);
   canAdd.current = can;
@@ -57,7 +60,7 @@ export function DropTarget() {
         const add = side(e) === 'add';
         const text = e.dataTransfer.getData('text/plain');
         dropped(e.dataTransfer).then((inputs) =>
-          model.open(inputs.length === 0 && text !== '' ? [pasted(text)] : inputs, add),
+          model.take(inputs.length === 0 && text !== '' ? [pasted(text)] : inputs, add),
         );
       },
       { signal },
@@ -68,8 +71,8 @@ export function DropTarget() {
         if (e.target instanceof Element && e.target.closest('input, textarea, [contenteditable]') !== null) return;
         const inputs = chosen(e.clipboardData?.files ?? null);
         const text = (e.clipboardData?.getData('text/plain') ?? '').trim();
-        if (inputs.length > 0) model.open(inputs, canAdd.current);
-        else if (text.length > LEAST_TEXT) model.open([pasted(text)], canAdd.current);
+        if (inputs.length > 0) model.take(inputs, canAdd.current);
+        else if (text.length > LEAST_TEXT) model.take([pasted(text)], canAdd.current);
         else if (text !== '') model.say('That is too little text to be the message of a failure.');
       },
       { signal },
@@ -89,6 +92,7 @@ export function DropTarget() {
           <span>and compare</span>
         </div>
       )}
+      {joins && <p>The text of an error or a memory.prof joins the open capture, wherever you drop it.</p>}
     </div>
   );
 }

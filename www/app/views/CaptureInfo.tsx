@@ -8,6 +8,7 @@ import { count, exactSize, size } from '../lib/units';
 import { Name, Prose, Size, Tag, Unknown } from '../ui/basic';
 import { useModel } from '../ui/context';
 import { type Column, DataTable } from '../ui/table';
+import { PassedOverList } from './PassedOver';
 
 const KIND: Readonly<Record<SourceKind, string>> = {
   xspace: 'a profiler capture',
@@ -95,6 +96,7 @@ export function CaptureView({ report }: { report: Report }) {
   const model = useModel();
   const { source, platform } = report;
   const { focus } = model.settings;
+  const beside = model.current?.capture?.beside ?? [];
   useEffect(() => {
     if (focus === 'limits' || focus === 'warning') document.getElementById(focus)?.scrollIntoView({ block: 'start' });
   }, [focus]);
@@ -114,6 +116,18 @@ export function CaptureView({ report }: { report: Report }) {
           </dd>
           <dt>It is</dt>
           <dd>{KIND[source.kind]}</dd>
+          {beside.length > 0 && (
+            <>
+              <dt>Beside it</dt>
+              <dd>
+                {beside.map((b) => (
+                  <div key={b.kind}>
+                    <Name text={b.input.name} most={60} />, {KIND[b.kind === 'text' ? 'error_text' : 'memory_profile']}
+                  </div>
+                ))}
+              </dd>
+            </>
+          )}
           <dt>Host</dt>
           <dd>{source.host === null ? <Unknown /> : <Name text={source.host} most={60} />}</dd>
           <dt>Read by</dt>
@@ -154,6 +168,7 @@ export function CaptureView({ report }: { report: Report }) {
         </div>
       )}
 
+      <PassedOverList />
       {report.modules.length > 0 && (
         <div>
           <div class="view-head">

@@ -1,7 +1,9 @@
 /** Two reports, before and after: every number with its difference, findings gone and new, buffers at the peak. */
 
 import { useMemo } from 'preact/hooks';
+import type { Capture } from '../../client';
 import type { Report } from '../../generated/report';
+import { isProfile } from '../lib/beside';
 import { type BufferChange, bufferChanges, findingChanges, numbers } from '../lib/compare';
 import { KIND, ROLE } from '../lib/palette';
 import { poolOf } from '../lib/pool';
@@ -9,11 +11,12 @@ import { cut, plain } from '../lib/text';
 import { count, plural, signedCount, signedSize } from '../lib/units';
 import { Difference, Keyed, Name, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
 import { Choice } from '../ui/choice';
-import { useModel } from '../ui/context';
+import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
 import { type Column, DataTable } from '../ui/table';
 import { Shape } from './Buffers';
 import { GaugeAxis, GaugeLines, gaugeOf, PoolBar } from './Gauge';
+import { Changes } from './Profile';
 import { swatchOf } from './Treemap';
 
 export function CompareView({ report: after }: { report: Report }) {
@@ -22,8 +25,9 @@ export function CompareView({ report: after }: { report: Report }) {
   const position = Math.min(settings.file, captures.length - 1);
   const fallback = position === 0 ? 1 : 0;
   const beforeAt = settings.before !== null && settings.before < captures.length ? settings.before : fallback;
-  const before = captures[beforeAt]?.capture?.report;
-  if (before === undefined) return <p class="none">A comparison takes two captures: add another one.</p>;
+  const [first, second] = [captures[beforeAt]?.capture, captures[position]?.capture];
+  if (!first || !second || captures.length < 2)
+    return <p class="none">A comparison takes two captures: add another one.</p>;
   const options = captures.map((c) => plain(cut(c.path || c.name, 60)));
   return (
     <section aria-labelledby="compare-title" class="stack">
@@ -46,8 +50,35 @@ export function CompareView({ report: after }: { report: Report }) {
           Swap
         </button>
       </div>
-      <Comparison before={before} after={after} />
+      {isProfile(first) && isProfile(second) ? (
+        <Growth before={first} after={second} />
+      ) : (
+        <Comparison before={first.report} after={after} />
+      )}
     </section>
+  );
+}
+
+/** What a memory profile has more and less than one before. */
+function Growth({ before, after }: { before: Capture; after: Capture }) {
+  const { value, error } = useAnswer(() => after.since(before.input), [before, after]);
+  const of = value?.memory_profile;
+  if (error !== null) return <p class="note trouble">{plain(error)}</p>;
+  if (!value || !of) return <p class="none">Comparing …</p>;
+  return (
+    <>
+      <p class="big">
+        <Prose text={value.verdict.sentence} />
+      </p>
+      {value.findings.map((f) => (
+        <div key={f.id} class="stack">
+          <p>
+            <Prose text={`${f.sentence} ${f.cause}`} />
+          </p>
+        </div>
+      ))}
+      <Changes of={of.changes} />
+    </>
   );
 }
 

@@ -93,7 +93,7 @@ function PasteBox() {
       <form
         onSubmit={(e) => {
           e.preventDefault();
-          if (text.trim() !== '') model.open([pasted(text)]);
+          if (text.trim() !== '') model.take([pasted(text)]);
         }}
       >
         <label for="error-text">

@@ -8,16 +8,20 @@ import type {
   PoolDump,
   Report,
   TextBuffer,
+  TextMatch,
   TextSize,
 } from '../../generated/report';
 import { ROLE } from '../lib/palette';
 import { plain } from '../lib/text';
 import { count, exactSize, plural, size } from '../lib/units';
 import { Keyed, Name, Prose, Size, Source, Tag, Unknown } from '../ui/basic';
+import { useModel } from '../ui/context';
 import { type Column, DataTable } from '../ui/table';
+import { BesideNote } from './Beside';
 import { Shape } from './Buffers';
 
-const KIND: Readonly<Record<FailureKind, string>> = {
+/** What ran out. */
+export const KIND: Readonly<Record<FailureKind, string>> = {
   device_pool: "the device's pool, at run time",
   device_pool_optional: "the device's pool, by a caller that goes on without",
   host_pool: 'the pool of pinned host memory',
@@ -236,6 +240,59 @@ function Pool({ of: p }: { of: PoolDump }) {
   );
 }
 
+/** What of the capture the failure is. */
+function Matched({ of: m }: { of: TextMatch }) {
+  const model = useModel();
+  return (
+    <div class="note stack">
+      <p class="matched">
+        <Prose text={m.sentence} />
+      </p>
+      {m.request.length > 0 && (
+        <ul class="plain-list">
+          {m.request.map((r) => (
+            <li key={`${r.module} ${r.allocation}`}>
+              <b>{plain(r.what, 120)}</b> <Size bytes={r.bytes} />{' '}
+              <a href={model.link({ view: 'plan', module: r.module, event: null, focus: null })}>
+                in the plan of {plain(r.module, 80)}
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {m.differences.length > 0 && (
+        <table class="numbers">
+          <caption>Where text and plan differ</caption>
+          <thead>
+            <tr>
+              <th scope="col">Total</th>
+              <th scope="col" class="number">
+                The text
+              </th>
+              <th scope="col" class="number">
+                The plan
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {m.differences.map((d) => (
+              <tr key={d.what}>
+                <th scope="row">{plain(d.what, 80)}</th>
+                <td class="number">
+                  <SizeOfText of={d.text} />
+                </td>
+                <td class="number">
+                  <Size bytes={d.plan_bytes} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </div>
+  );
+}
+
 export function ErrorTextView({ report }: { report: Report }) {
   const { error_text: text, text_plan: plan } = report;
   return (
@@ -248,18 +305,8 @@ export function ErrorTextView({ report }: { report: Report }) {
           <Tag evidence="read" />
         </p>
       </div>
-      {text?.matched && (
-        <div class="note">
-          <p>
-            <Prose text={text.matched.sentence} />
-          </p>
-          {text.matched.differences.map((d) => (
-            <p key={d.what}>
-              {plain(d.what, 80)}: the text says <SizeOfText of={d.text} />, the plan <Size bytes={d.plan_bytes} />
-            </p>
-          ))}
-        </div>
-      )}
+      <BesideNote kind="text" />
+      {text?.matched && <Matched of={text.matched} />}
       {text?.failures.map((f, i) => (
         <div key={i} class="stack">
           {text.failures.length > 1 && <h2>Failure {i + 1}</h2>}

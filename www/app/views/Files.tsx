@@ -7,6 +7,7 @@ import { percent, plural, size } from '../lib/units';
 import { Difference, Name, Size, Unknown } from '../ui/basic';
 import { useModel } from '../ui/context';
 import { type Column, DataTable } from '../ui/table';
+import { PassedOverList } from './PassedOver';
 import { ItemList } from './Reading';
 
 /** Below this share of the median a difference is no reason to look. */
@@ -93,9 +94,9 @@ export function FilesView() {
       <h1 class="title" id="files-title">
         {plural(captures.length, 'capture')}, {plural(rows.length, 'device')}
       </h1>
-      {odd !== undefined && rows.length > 1 && (
+      {odd !== undefined && odd.off !== null && rows.length > 1 && (
         <p class="lede">
-          {odd.off !== null && odd.off > ODD ? (
+          {odd.off > ODD ? (
             <>
               <Name text={odd.allocator ?? odd.report.source.file} most={50} /> of{' '}
               <Name text={odd.report.source.host ?? odd.report.source.file} most={50} />{' '}
@@ -117,6 +118,7 @@ export function FilesView() {
           <ItemList items={failed} />
         </div>
       )}
+      <PassedOverList />
       {captures.length > 1 && (
         <p>
           <a href={model.link({ view: 'compare', before: 0, file: 1, module: null, focus: null })}>

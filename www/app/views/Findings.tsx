@@ -27,9 +27,11 @@ export function FixLine({ fix, gauge, full = false }: { fix: Fix; gauge: Gauge; 
         gauge={gauge}
         fits={fix.fits_after}
       />
-      <p class="fix-cost">
-        <span class="soft">cost</span> <Prose text={fix.cost} />
-      </p>
+      {fix.cost !== '' && (
+        <p class="fix-cost">
+          <span class="soft">cost</span> <Prose text={fix.cost} />
+        </p>
+      )}
       {full && (
         <>
           <p class="fix-how">

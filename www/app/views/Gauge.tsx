@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Fits } from '../../generated/report';
 import type { Pool, Segment } from '../lib/pool';
+import { plain } from '../lib/text';
 import { byteStep, size, tickSize, ticksBetween } from '../lib/units';
 import { Chip, Size, Tag } from '../ui/basic';
 
@@ -114,7 +115,7 @@ export function PoolBar({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
             width: `calc(${share(pool.totalBytes, gauge)} - ${share(capacity, gauge)})`,
           }}
         >
-          <b>short {size(pool.totalBytes - capacity)}</b>
+          <b>short {size(pool.totalBytes - capacity, capacity)}</b>
         </i>
       )}
     </div>
@@ -143,7 +144,7 @@ export function poolInWords(pool: Pool): string {
   return [
     `Need and other live arrays: ${size(pool.totalBytes)} (${parts.join(', ')}).`,
     capacity === null ? 'The size of the pool is not in the capture.' : `Pool ${size(capacity)}.`,
-    left === null ? '' : left < 0 ? `Short by ${size(-left)}.` : `${size(left)} left.`,
+    left === null ? '' : left < 0 ? `Short by ${size(-left, capacity ?? 0)}.` : `${size(left)} left.`,
     card === null ? '' : `Card ${size(card)}.`,
   ].join(' ');
 }
@@ -201,11 +202,12 @@ export function Interval({
 export function Ledger({ pool }: { pool: Pool }) {
   const { capacityBytes: capacity, leftBytes: left } = pool;
   const own = pool.segments.filter((s) => s.id !== 'live');
+  const others = pool.module.spaces.filter((s) => s.space !== 0 && s.need_bytes > 0);
   const line = (label: ComponentChildren, bytes: number | null, evidence: Segment['evidence'] | null, kind = '') => (
     <tr class={kind}>
       <th scope="row">{label}</th>
       <td class="number">
-        <Size bytes={bytes} />
+        <Size bytes={bytes} like={kind === 'sum short' ? (capacity ?? 0) : 0} />
       </td>
       <td>{evidence !== null && <Tag evidence={evidence} />}</td>
     </tr>
@@ -241,9 +243,27 @@ export function Ledger({ pool }: { pool: Pool }) {
           {line('need', pool.needBytes, 'read')}
           {left === null
             ? null
-            : line(left < 0 ? 'short by' : 'free', Math.abs(left), 'inferred', left < 0 ? 'sum short' : 'sum')}
+            : line(
+                // What else is live only makes it less.
+                `${left < 0 ? 'short by' : 'free'}${pool.otherBytes !== null ? '' : left < 0 ? ' at least' : ' at most'}`,
+                Math.abs(left),
+                'inferred',
+                left < 0 ? 'sum short' : 'sum',
+              )}
         </tbody>
       </table>
+      {others.length > 0 && (
+        <p class="other-spaces">
+          <span class="soft">Besides, and no part of it: </span>
+          {others.map((s, i) => (
+            <>
+              {i > 0 && ', '}
+              {plain(s.name, 60)} <Size bytes={s.need_bytes} />
+            </>
+          ))}{' '}
+          <Tag evidence="read" />
+        </p>
+      )}
     </div>
   );
 }

@@ -89,6 +89,7 @@ export function PageTools() {
           >
             <summary class="button">More</summary>
             <div class="menu-items">
+              <Chooser label="Add error text or memory.prof" class="menu-item" />
               <CopyButton text={() => capture.text('markdown', module)} class="menu-item">
                 Copy report as Markdown
               </CopyButton>

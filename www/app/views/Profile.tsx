@@ -15,10 +15,12 @@ import { cut, plain, shortPath } from '../lib/text';
 import { count, percent, plural, size } from '../lib/units';
 import { Difference, Name, Size, Source, Tag, Unknown } from '../ui/basic';
 import { type Column, DataTable } from '../ui/table';
+import { BesideNote } from './Beside';
 
 export function ProfileView({ report }: { report: Report }) {
   const profile = report.memory_profile;
   if (profile === null) return <p class="none">There is no memory profile.</p>;
+  const beside = report.source.kind !== 'memory_profile';
   return (
     <section aria-labelledby="profile-title" class="stack">
       <div class="view-head">
@@ -29,10 +31,10 @@ export function ProfileView({ report }: { report: Report }) {
           <Tag evidence="measured" />
         </p>
       </div>
+      <BesideNote kind="profile" />
+      {beside && <Before of={profile.before_capture} />}
       <Flame profile={profile} />
       <Totals of={profile.totals} />
-      {profile.changes.length > 0 && <Changes of={profile.changes} />}
-      {profile.before_capture.length > 0 && <Before of={profile.before_capture} />}
       <Stacks profile={profile} />
     </section>
   );
@@ -130,8 +132,8 @@ function Flame({ profile }: { profile: MemoryProfileReport }) {
         <p class="reading-total">
           <Size bytes={chosen?.bytes ?? 0} />{' '}
           <span class="soft">
-            {percent((chosen?.bytes ?? 0) / whole.bytes)} in {plural(chosen?.count ?? 0, 'array')}, below{' '}
-            {plain(frameName(frameOf(here?.node ?? 0)), 120)}
+            {percent((chosen?.bytes ?? 0) / whole.bytes)} in {plural(chosen?.count ?? 0, 'array')}
+            {here?.parent && `, below ${plain(frameName(frameOf(here.node)), 120)}`}
           </span>
         </p>
         {zoomed !== 0 && (
@@ -307,7 +309,7 @@ const changeColumns: readonly Column<StackChange>[] = [
   { id: 'place', head: 'Made at', cell: (c) => <Source at={c.frames[c.user_frame ?? 0] ?? null} /> },
 ];
 
-function Changes({ of }: { of: readonly StackChange[] }) {
+export function Changes({ of }: { of: readonly StackChange[] }) {
   return (
     <div>
       <h2>Since the earlier profile</h2>
@@ -366,6 +368,7 @@ function Before({ of }: { of: readonly BeforeMatch[] }) {
         rowKey={(b) => String(b.chunk_bytes)}
         sortBy="bytes"
         page={30}
+        none="No array from before the capture has the size of one in the profile: of another moment, or another process."
       />
     </div>
   );

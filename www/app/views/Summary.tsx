@@ -7,7 +7,7 @@ import { plain } from '../lib/text';
 import { count, plural, size } from '../lib/units';
 import { Name, Prose, Size, Tag } from '../ui/basic';
 import { useModel } from '../ui/context';
-import { FailureFacts, mainFailure } from './ErrorText';
+import { FailureFacts, KIND, mainFailure } from './ErrorText';
 import { FindingRow, reach } from './Findings';
 import { GaugeAxis, GaugeLines, gaugeOf, Ledger, Lens, PoolBar } from './Gauge';
 
@@ -20,6 +20,7 @@ export function SummaryView({ report }: { report: Report }) {
   const gravest = report.findings.slice(0, GRAVEST);
   const gauge = gaugeOf(pool, reach(gravest, false));
   const more = report.findings.length - gravest.length;
+  const failure = mainFailure(report.error_text);
   const status = STATUS[report.verdict.status];
   return (
     <section class="summary" aria-labelledby="verdict">
@@ -34,6 +35,15 @@ export function SummaryView({ report }: { report: Report }) {
             <h1 id="verdict">
               <Prose text={report.verdict.sentence} />
             </h1>
+            {report.source.kind !== 'error_text' && report.error_text !== null && (
+              <p class="your-error">
+                <b>Your error.</b>{' '}
+                <Prose
+                  text={report.error_text.matched?.sentence ?? `It is about ${KIND[failure?.kind ?? 'unknown']}.`}
+                />{' '}
+                <a href={model.link({ view: 'text' })}>The text</a>
+              </p>
+            )}
             {report.warnings.length > 0 && (
               <p class="soft">
                 <a href={model.link({ view: 'capture', focus: 'warning' })}>
@@ -79,6 +89,11 @@ export function SummaryView({ report }: { report: Report }) {
           </a>
         )}
         <a href={model.link({ view: 'capture', focus: 'limits' })}>What this capture cannot tell</a>
+        {report.source.kind === 'xspace' && report.error_text === null && (
+          <span class="soft">
+            Paste the text of the error here, or drop a memory.prof, to match it with this capture.
+          </span>
+        )}
       </p>
     </section>
   );
@@ -120,5 +135,5 @@ function WithoutPlan({ report }: { report: Report }) {
       </>
     );
   }
-  return <p class="none">This file holds no memory plan of a program, so there is no need to draw.</p>;
+  return <p class="none">This file holds no memory plan of a program, so there is no bar to draw.</p>;
 }

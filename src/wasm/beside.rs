@@ -3,7 +3,7 @@
 use super::{BlobSource, refusal};
 use crate::analysis;
 use crate::bytes::Source;
-use crate::evidence::error_text::ErrorText;
+use crate::evidence::error_text::{ErrorText, decode};
 use crate::evidence::{HEAD_BYTES, Kind, sniff};
 use wasm_bindgen::prelude::*;
 use web_sys::Blob;
@@ -59,7 +59,7 @@ fn find(blob: Blob, name: &str) -> Result<Option<Beside>, JsValue> {
     Ok(match kind {
         Kind::MemoryProfile => Some(Beside::Profile(bytes)),
         Kind::Text => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let text = decode(&bytes);
             (!ErrorText::read(&text).is_empty()).then_some(Beside::Text(text))
         }
         _ => None,

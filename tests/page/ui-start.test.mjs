@@ -1,5 +1,8 @@
 // The page before there is a capture: what it says, how files and text come in, and what a link may ask for.
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { page as built } from '../../scripts/page.mjs';
 import { browser, closeBrowser, drop, openPage, sharedFile, untilState } from './harness.mjs';
@@ -164,6 +167,26 @@ test('light and dark follow the system, and the switch', async () => {
   await page.getByRole('button', { name: 'Theme: light' }).click();
   assert.equal(await ground(), dark);
   await context.close();
+});
+
+test('a browser without the colours of the page is told so, and reads captures all the same', async () => {
+  const { page, context } = await openPage();
+  assert.equal(await page.locator('.too-old').isVisible(), false);
+  await context.close();
+  const place = mkdtempSync(join(tmpdir(), 'oomscope-'));
+  // Such a browser knows no `light-dark()`; the policy would not let a changed style in.
+  const html = readFileSync(built, 'utf8')
+    .replaceAll('light-dark(', 'unknown(')
+    .replace(/<meta http-equiv=.*?>/, '');
+  writeFileSync(join(place, 'old.html'), html);
+  const older = await (await browser()).newPage();
+  await older.goto(`file://${place}/old.html`);
+  assert.match(await older.locator('.too-old').innerText(), /Chrome or Edge 123, Firefox 120 and Safari 17\.5/);
+  await older.getByLabel('Choose captures').setInputFiles([asFile('made.xplane.pb', plan)]);
+  await untilState(older, 'done');
+  assert.match(await older.getByRole('main').innerText(), /jit_made\(17\)/);
+  await older.close();
+  rmSync(place, { recursive: true });
 });
 
 test('a file of another kind is named, with what to bring instead', async () => {

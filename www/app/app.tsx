@@ -1,11 +1,12 @@
 /** The frame around the views: header, navigation, drops and pastes from anywhere. */
 
-import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useErrorBoundary, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 import type { Report } from '../generated/report';
 import { findingsAt } from './lib/evidence';
 import type { View } from './lib/route';
 import { cut, plain } from './lib/text';
-import type { Model } from './model';
+import { type Model, sentence } from './model';
 import { Prose, TagDescriptions } from './ui/basic';
 import { Mark } from './ui/choosers';
 import { ExactContext, ModelContext, useModel } from './ui/context';
@@ -113,8 +114,22 @@ function Content({ report }: { report: Report }) {
           ))}
         </p>
       )}
-      <TheView view={view} report={report} />
+      <Guard key={`${view} ${model.settings.file} ${report.module}`}>
+        <TheView view={view} report={report} />
+      </Guard>
     </div>
+  );
+}
+
+/** A fault of one view takes neither the others with it nor what can be saved. */
+function Guard({ children }: { children: ComponentChildren }) {
+  const [error] = useErrorBoundary((e) => console.error(e));
+  if (error === undefined) return <>{children}</>;
+  return (
+    <p class="note trouble">
+      This view stopped at a fault of its own: <Prose text={sentence(error)} />. The other views, the texts and the JSON
+      are not affected; please report it.
+    </p>
   );
 }
 

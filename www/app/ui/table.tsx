@@ -3,7 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { Fragment } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { count, plural } from '../lib/units';
+import { count, duration, plural } from '../lib/units';
+import { Name, Size, Unknown } from './basic';
 import { Scroll } from './scroll';
 
 export interface Column<T> {
@@ -17,6 +18,45 @@ export interface Column<T> {
   readonly minor?: boolean;
   readonly help?: string;
 }
+
+type More = { readonly minor?: boolean; readonly help?: string };
+
+const numeric =
+  (show: (value: number) => ComponentChildren) =>
+  <T,>(id: string, head: string, of: (row: T) => number | null, more: More = {}): Column<T> => ({
+    id,
+    head,
+    numeric: true,
+    sort: of,
+    cell: (row) => {
+      const value = of(row);
+      return value === null ? <Unknown /> : show(value);
+    },
+    ...more,
+  });
+
+/** Columns of numbers, which stay unknown where the report has none. */
+export const sizes = numeric((bytes) => <Size bytes={bytes} />);
+export const counts = numeric(count);
+export const durations = numeric(duration);
+
+/** A column of names from the capture, cut at `most` characters. */
+export const names = <T,>(
+  id: string,
+  head: string,
+  of: (row: T) => string | null,
+  most: number,
+  more: More = {},
+): Column<T> => ({
+  id,
+  head,
+  sort: of,
+  cell: (row) => {
+    const value = of(row);
+    return value === null ? <Unknown /> : <Name text={value} most={most} />;
+  },
+  ...more,
+});
 
 interface Props<T> {
   readonly caption: string;
@@ -150,7 +190,10 @@ export function DataTable<T>(props: Props<T>) {
                       i > 0 ? (
                         <td class={classes(c.numeric && 'number', c.minor && 'minor')}>{c.cell(row)}</td>
                       ) : (
-                        <th scope="row" class={classes(c.numeric && 'number', c.minor && 'minor')}>
+                        <th
+                          scope="row"
+                          class={classes(c.numeric && 'number', c.minor && 'minor', open !== undefined && 'opens')}
+                        >
                           {open !== undefined && (
                             <button
                               type="button"

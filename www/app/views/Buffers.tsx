@@ -6,9 +6,9 @@ import { KIND, KINDS, ROLE, ROLES } from '../lib/palette';
 import { bareShape, bufferKey, modulePath } from '../lib/stack';
 import { plain, shortPath } from '../lib/text';
 import { count, plural, size } from '../lib/units';
-import { Chip, Keyed, Name, Size, Source, Tag } from '../ui/basic';
+import { Chip, Keyed, Name, Source, Tag } from '../ui/basic';
 import { Choice } from '../ui/choice';
-import { type Column, DataTable } from '../ui/table';
+import { type Column, DataTable, sizes } from '../ui/table';
 import { swatchOf } from './Treemap';
 
 export interface Filter {
@@ -38,13 +38,7 @@ function path(b: Buffer): string {
 }
 
 const columns: readonly Column<Buffer>[] = [
-  {
-    id: 'total',
-    head: 'Together',
-    numeric: true,
-    sort: (b) => b.bytes * b.count,
-    cell: (b) => <Size bytes={b.bytes * b.count} />,
-  },
+  sizes('total', 'Together', (b) => b.bytes * b.count),
   {
     id: 'count',
     head: 'Equal',

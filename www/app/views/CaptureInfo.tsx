@@ -7,7 +7,7 @@ import { plain } from '../lib/text';
 import { count, exactSize, size } from '../lib/units';
 import { Name, Prose, Size, Tag, Unknown } from '../ui/basic';
 import { useModel } from '../ui/context';
-import { type Column, DataTable } from '../ui/table';
+import { type Column, counts, DataTable, names, sizes } from '../ui/table';
 import { PassedOverList } from './PassedOver';
 
 const KIND: Readonly<Record<SourceKind, string>> = {
@@ -21,6 +21,7 @@ const WHY: Readonly<Record<ModuleWhy, string>> = {
   launched_no_kernel: 'its last execution launched no kernel',
   largest_executed: 'it has the largest need of those that were executed',
   largest: 'it has the largest need, and the capture records no execution',
+  error_text: 'the text of the error is of it',
   asked: 'you chose it',
   error_text: 'the text of the failure is of it',
 };
@@ -28,53 +29,13 @@ const WHY: Readonly<Record<ModuleWhy, string>> = {
 const total = (m: Module) => deviceSpace(m);
 
 const columns: readonly Column<Module>[] = [
-  { id: 'name', head: 'Module', sort: (m) => m.name, cell: (m) => <Name text={m.name} most={60} /> },
-  {
-    id: 'need',
-    head: 'Need',
-    numeric: true,
-    sort: (m) => total(m)?.need_bytes ?? null,
-    cell: (m) => <Size bytes={total(m)?.need_bytes ?? null} />,
-  },
-  {
-    id: 'parameters',
-    head: 'Parameters',
-    numeric: true,
-    minor: true,
-    sort: (m) => total(m)?.parameters_bytes ?? null,
-    cell: (m) => <Size bytes={total(m)?.parameters_bytes ?? null} />,
-  },
-  {
-    id: 'donated',
-    head: 'Donated',
-    numeric: true,
-    minor: true,
-    sort: (m) => total(m)?.donated_bytes ?? null,
-    cell: (m) => <Size bytes={total(m)?.donated_bytes ?? null} />,
-  },
-  {
-    id: 'outputs',
-    head: 'Outputs',
-    numeric: true,
-    minor: true,
-    sort: (m) => total(m)?.outputs_bytes ?? null,
-    cell: (m) => <Size bytes={total(m)?.outputs_bytes ?? null} />,
-  },
-  {
-    id: 'temp',
-    head: 'Temp',
-    numeric: true,
-    sort: (m) => total(m)?.temp_bytes ?? null,
-    cell: (m) => <Size bytes={total(m)?.temp_bytes ?? null} />,
-  },
-  {
-    id: 'peak',
-    head: 'Heap peak',
-    numeric: true,
-    minor: true,
-    sort: (m) => total(m)?.heap_peak_bytes ?? null,
-    cell: (m) => <Size bytes={total(m)?.heap_peak_bytes ?? null} />,
-  },
+  names('name', 'Module', (m) => m.name, 60),
+  sizes('need', 'Need', (m) => total(m)?.need_bytes ?? null),
+  sizes('parameters', 'Parameters', (m) => total(m)?.parameters_bytes ?? null, { minor: true }),
+  sizes('donated', 'Donated', (m) => total(m)?.donated_bytes ?? null, { minor: true }),
+  sizes('outputs', 'Outputs', (m) => total(m)?.outputs_bytes ?? null, { minor: true }),
+  sizes('temp', 'Temp', (m) => total(m)?.temp_bytes ?? null),
+  sizes('peak', 'Heap peak', (m) => total(m)?.heap_peak_bytes ?? null, { minor: true }),
   {
     id: 'executions',
     head: 'Executions',
@@ -82,14 +43,7 @@ const columns: readonly Column<Module>[] = [
     sort: (m) => m.executions,
     cell: (m) => (m.executions === null ? <Unknown /> : count(m.executions)),
   },
-  {
-    id: 'instructions',
-    head: 'Instructions',
-    numeric: true,
-    minor: true,
-    sort: (m) => m.instructions,
-    cell: (m) => count(m.instructions),
-  },
+  counts('instructions', 'Instructions', (m) => m.instructions, { minor: true }),
 ];
 
 export function CaptureView({ report }: { report: Report }) {

@@ -9,11 +9,11 @@ import { KIND, ROLE } from '../lib/palette';
 import { poolOf } from '../lib/pool';
 import { cut, plain } from '../lib/text';
 import { count, plural, signedCount, signedSize } from '../lib/units';
-import { Difference, Keyed, Name, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
+import { Difference, Keyed, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
 import { Choice } from '../ui/choice';
 import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
-import { type Column, DataTable } from '../ui/table';
+import { type Column, DataTable, names } from '../ui/table';
 import { Shape } from './Buffers';
 import { GaugeAxis, GaugeLines, gaugeOf, PoolBar } from './Gauge';
 import { Changes } from './Profile';
@@ -118,7 +118,7 @@ const bufferColumns: readonly Column<BufferChange>[] = [
       </Keyed>
     ),
   },
-  { id: 'name', head: 'Name', sort: (b) => b.name, cell: (b) => <Name text={b.name} most={64} /> },
+  names('name', 'Name', (b) => b.name, 64),
 ];
 
 function Side({ bytes, n }: { bytes: number; n: number }) {

@@ -76,6 +76,14 @@ export function FailureFacts({ of: f }: { of: Failure }) {
       <dd>
         <SizeOfText of={f.limit} />
       </dd>
+      {f.exceeded_by !== null && (
+        <>
+          <dt>Exceeded by</dt>
+          <dd>
+            <SizeOfText of={f.exceeded_by} />
+          </dd>
+        </>
+      )}
       {f.allocator !== null && (
         <>
           <dt>Allocator</dt>

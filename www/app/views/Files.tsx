@@ -4,9 +4,9 @@ import { useMemo } from 'preact/hooks';
 import { type DeviceRow, deviceRows } from '../lib/hosts';
 import { STATUS } from '../lib/palette';
 import { percent, plural, size } from '../lib/units';
-import { Difference, Name, Size, Unknown } from '../ui/basic';
+import { Difference, Name, Unknown } from '../ui/basic';
 import { useModel } from '../ui/context';
-import { type Column, DataTable } from '../ui/table';
+import { type Column, DataTable, names, sizes } from '../ui/table';
 import { PassedOverList } from './PassedOver';
 import { ItemList } from './Reading';
 
@@ -44,30 +44,11 @@ export function FilesView() {
           </a>
         ),
       },
-      {
-        id: 'host',
-        head: 'Host',
-        minor: true,
-        sort: (r) => r.report.source.host,
-        cell: (r) => (r.report.source.host === null ? <Unknown /> : <Name text={r.report.source.host} most={32} />),
-      },
+      names('host', 'Host', (r) => r.report.source.host, 32, { minor: true }),
       { id: 'device', head: 'Device', numeric: true, sort: (r) => r.device, cell: (r) => r.device ?? <Unknown /> },
-      { id: 'need', head: 'Need', numeric: true, sort: (r) => r.needBytes, cell: (r) => <Size bytes={r.needBytes} /> },
-      {
-        id: 'peak',
-        head: 'Peak in use',
-        numeric: true,
-        sort: (r) => r.peakBytes,
-        cell: (r) => <Size bytes={r.peakBytes} />,
-      },
-      {
-        id: 'pool',
-        head: 'Pool',
-        numeric: true,
-        minor: true,
-        sort: (r) => r.capacityBytes,
-        cell: (r) => <Size bytes={r.capacityBytes} />,
-      },
+      sizes('need', 'Need', (r) => r.needBytes),
+      sizes('peak', 'Peak in use', (r) => r.peakBytes),
+      sizes('pool', 'Pool', (r) => r.capacityBytes, { minor: true }),
       {
         id: 'off',
         head: 'Off the median',

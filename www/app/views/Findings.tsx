@@ -34,9 +34,11 @@ export function FixLine({ fix, gauge, full = false }: { fix: Fix; gauge: Gauge; 
       )}
       {full && (
         <>
-          <p class="fix-how">
-            <Tag evidence="inferred" /> <Prose text={fix.how} />
-          </p>
+          {fix.how !== '' && (
+            <p class="fix-how">
+              <Tag evidence="inferred" /> <Prose text={fix.how} />
+            </p>
+          )}
           {fix.code !== null && <Code text={fix.code} label={`Code: ${fix.text.slice(0, 80)}`} />}
         </>
       )}

@@ -13,7 +13,7 @@ import { count, decimalStep, percent, size } from '../lib/units';
 import { Name, Size, Tag } from '../ui/basic';
 import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
-import { type Column, DataTable } from '../ui/table';
+import { type Column, DataTable, names, sizes } from '../ui/table';
 import { BufferTable, type Filter, NO_FILTER, passes } from './Buffers';
 import { Treemap } from './Treemap';
 
@@ -264,11 +264,11 @@ function CurveAsText({ plan }: { plan: PlanReport }) {
 }
 
 const donationColumns: readonly Column<DonationPair>[] = [
-  { id: 'bytes', head: 'Size', numeric: true, sort: (p) => p.bytes, cell: (p) => <Size bytes={p.bytes} /> },
+  sizes('bytes', 'Size', (p) => p.bytes),
   { id: 'aliased', head: 'Donated', sort: (p) => (p.aliased ? 1 : 0), cell: (p) => (p.aliased ? 'yes' : <b>no</b>) },
-  { id: 'parameter', head: 'Parameter', sort: (p) => p.parameter, cell: (p) => <Name text={p.parameter} most={70} /> },
-  { id: 'output', head: 'Output', sort: (p) => p.output, cell: (p) => <Name text={p.output} most={40} /> },
-  { id: 'shape', head: 'Shape', sort: (p) => p.shape, cell: (p) => <Name text={p.shape} most={48} /> },
+  names('parameter', 'Parameter', (p) => p.parameter, 70),
+  names('output', 'Output', (p) => p.output, 40),
+  names('shape', 'Shape', (p) => p.shape, 48),
 ];
 
 function DonationTable({ plan }: { plan: PlanReport }) {

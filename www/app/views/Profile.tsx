@@ -13,8 +13,8 @@ import type {
 } from '../../generated/report';
 import { cut, plain, shortPath } from '../lib/text';
 import { count, percent, plural, size } from '../lib/units';
-import { Difference, Name, Size, Source, Tag, Unknown } from '../ui/basic';
-import { type Column, DataTable } from '../ui/table';
+import { Difference, Size, Source, Tag } from '../ui/basic';
+import { type Column, counts, DataTable, names, sizes } from '../ui/table';
 import { BesideNote } from './Beside';
 
 export function ProfileView({ report }: { report: Report }) {
@@ -187,15 +187,10 @@ function Flame({ profile }: { profile: MemoryProfileReport }) {
 }
 
 const totalColumns: readonly Column<ProfileTotal>[] = [
-  {
-    id: 'device',
-    head: 'Device',
-    sort: (t) => t.device,
-    cell: (t) => (t.device === null ? <Unknown /> : <Name text={t.device} />),
-  },
-  { id: 'kind', head: 'Kind', sort: (t) => t.kind, cell: (t) => <Name text={t.kind} most={40} /> },
-  { id: 'count', head: 'How many', numeric: true, sort: (t) => t.count, cell: (t) => count(t.count) },
-  { id: 'bytes', head: 'Bytes', numeric: true, sort: (t) => t.bytes, cell: (t) => <Size bytes={t.bytes} /> },
+  names('device', 'Device', (t) => t.device, 90),
+  names('kind', 'Kind', (t) => t.kind, 40),
+  counts('count', 'How many', (t) => t.count),
+  sizes('bytes', 'Bytes', (t) => t.bytes),
 ];
 
 function Totals({ of }: { of: readonly ProfileTotal[] }) {
@@ -231,17 +226,11 @@ function Stacks({ profile }: { profile: MemoryProfileReport }) {
   const place = (s: ProfileStack) => frameOf(s.frames[s.user_frame ?? 0]);
   const columns = useMemo(
     (): Column<ProfileStack>[] => [
-      { id: 'bytes', head: 'Bytes', numeric: true, sort: (s) => s.bytes, cell: (s) => <Size bytes={s.bytes} /> },
-      { id: 'count', head: 'How many', numeric: true, sort: (s) => s.count, cell: (s) => count(s.count) },
+      sizes('bytes', 'Bytes', (s) => s.bytes),
+      counts('count', 'How many', (s) => s.count),
       { id: 'place', head: 'Made at', sort: (s) => place(s)?.file ?? null, cell: (s) => <Source at={place(s)} /> },
-      { id: 'kind', head: 'Kind', minor: true, sort: (s) => s.kind, cell: (s) => <Name text={s.kind} most={40} /> },
-      {
-        id: 'device',
-        head: 'Device',
-        minor: true,
-        sort: (s) => s.device,
-        cell: (s) => (s.device === null ? <Unknown /> : <Name text={s.device} />),
-      },
+      names('kind', 'Kind', (s) => s.kind, 40, { minor: true }),
+      names('device', 'Device', (s) => s.device, 90, { minor: true }),
     ],
     [profile],
   );
@@ -292,20 +281,8 @@ const changeColumns: readonly Column<StackChange>[] = [
     sort: (c) => c.bytes_after - c.bytes_before,
     cell: (c) => <Difference bytes={c.bytes_after - c.bytes_before} />,
   },
-  {
-    id: 'before',
-    head: 'Before',
-    numeric: true,
-    sort: (c) => c.bytes_before,
-    cell: (c) => <Size bytes={c.bytes_before} />,
-  },
-  {
-    id: 'after',
-    head: 'After',
-    numeric: true,
-    sort: (c) => c.bytes_after,
-    cell: (c) => <Size bytes={c.bytes_after} />,
-  },
+  sizes('before', 'Before', (c) => c.bytes_before),
+  sizes('after', 'After', (c) => c.bytes_after),
   { id: 'place', head: 'Made at', cell: (c) => <Source at={c.frames[c.user_frame ?? 0] ?? null} /> },
 ];
 
@@ -327,22 +304,10 @@ export function Changes({ of }: { of: readonly StackChange[] }) {
 }
 
 const beforeColumns: readonly Column<BeforeMatch>[] = [
-  {
-    id: 'bytes',
-    head: 'Together',
-    numeric: true,
-    sort: (b) => b.chunk_bytes * b.count,
-    cell: (b) => <Size bytes={b.chunk_bytes * b.count} />,
-  },
-  { id: 'each', head: 'Each', numeric: true, sort: (b) => b.chunk_bytes, cell: (b) => <Size bytes={b.chunk_bytes} /> },
-  { id: 'count', head: 'In the capture', numeric: true, sort: (b) => b.count, cell: (b) => count(b.count) },
-  {
-    id: 'profile',
-    head: 'In the profile',
-    numeric: true,
-    sort: (b) => b.profile_count,
-    cell: (b) => count(b.profile_count),
-  },
+  sizes('bytes', 'Together', (b) => b.chunk_bytes * b.count),
+  sizes('each', 'Each', (b) => b.chunk_bytes),
+  counts('count', 'In the capture', (b) => b.count),
+  counts('profile', 'In the profile', (b) => b.profile_count),
   {
     id: 'place',
     head: 'Made at',

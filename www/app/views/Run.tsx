@@ -14,8 +14,8 @@ import { Name, Size, Tag, Unknown } from '../ui/basic';
 import { Choice } from '../ui/choice';
 import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
-import { type Column, DataTable } from '../ui/table';
-import { Between, Executions, LiveAtLastStart, Waits } from './RunTables';
+import { type Column, DataTable, names, sizes } from '../ui/table';
+import { Between, Executions, LiveAtLastStart, OpByOp, Waits } from './RunTables';
 
 export function RunView({ report, capture }: { report: Report; capture: Capture }) {
   const model = useModel();
@@ -51,6 +51,7 @@ export function RunView({ report, capture }: { report: Report; capture: Capture 
       ) : (
         <OneAllocator key={allocator.name} report={report} capture={capture} allocator={allocator} />
       )}
+      {report.op_by_op !== null && <OpByOp of={report.op_by_op} omitted={report.omitted} />}
       <Executions report={report} />
       <LiveAtLastStart report={report} />
       <Between report={report} />
@@ -258,6 +259,16 @@ function AllocatorFacts({ allocator: a, card }: { allocator: Allocator; card: nu
             </>
           )}
         </dd>
+        {a.least_free !== null && a.least_free.reserved_bytes > 0 && (
+          <>
+            <dt>Least free</dt>
+            <dd>
+              <Size bytes={a.least_free.bytes} /> at {duration(a.least_free.at_ps)}, beside{' '}
+              <Size bytes={a.least_free.in_use_bytes} /> in use and <Size bytes={a.least_free.reserved_bytes} />{' '}
+              reserved for loaded programs
+            </dd>
+          </>
+        )}
         <dt>Lost by rounding at the peak</dt>
         <dd>
           <Size bytes={a.rounding_loss_bytes} />
@@ -289,7 +300,7 @@ interface Origin {
 }
 
 const originColumns: readonly Column<Origin>[] = [
-  { id: 'bytes', head: 'Bytes', numeric: true, sort: (o) => o.bytes, cell: (o) => <Size bytes={o.bytes} /> },
+  sizes('bytes', 'Bytes', (o) => o.bytes),
   {
     id: 'count',
     head: 'Arrays',
@@ -297,7 +308,7 @@ const originColumns: readonly Column<Origin>[] = [
     sort: (o) => o.arrays.length,
     cell: (o) => (o.arrays.every((x) => x.address === null) ? <Unknown /> : count(o.arrays.length)),
   },
-  { id: 'origin', head: 'Whose', sort: (o) => o.origin, cell: (o) => <Name text={o.origin} most={90} /> },
+  names('origin', 'Whose', (o) => o.origin, 90),
 ];
 
 /** What is live at the chosen moment, by origin. */
@@ -320,7 +331,8 @@ function LiveNow({ capture, allocator: a, at }: { capture: Capture; allocator: A
     // What no event of the capture names was there before it.
     const rest = (live.value?.in_use_bytes ?? 0) - out.reduce((n, o) => n + o.bytes, 0);
     if (rest > 0) out.push({ origin: 'allocated before the capture started', bytes: rest, arrays: [] });
-    return out;
+    // Of equal bytes the earlier execution first.
+    return out.sort((x, y) => x.origin.localeCompare(y.origin, 'en', { numeric: true }));
   }, [live.value]);
   return (
     <div>
@@ -351,21 +363,10 @@ function LiveNow({ capture, allocator: a, at }: { capture: Capture; allocator: A
 }
 
 const arrayColumns: readonly Column<LiveArray>[] = [
-  {
-    id: 'allocated',
-    head: 'Chunk',
-    numeric: true,
-    sort: (x) => x.allocated_bytes,
-    cell: (x) => <Size bytes={x.allocated_bytes} />,
-  },
-  { id: 'bytes', head: 'Asked for', numeric: true, sort: (x) => x.bytes, cell: (x) => <Size bytes={x.bytes} /> },
-  { id: 'origin', head: 'Whose', sort: (x) => x.origin, cell: (x) => <Name text={x.origin} most={90} /> },
-  {
-    id: 'address',
-    head: 'Address',
-    sort: (x) => x.address,
-    cell: (x) => (x.address === null ? <Unknown /> : <Name text={x.address} most={24} />),
-  },
+  sizes('allocated', 'Chunk', (x) => x.allocated_bytes),
+  sizes('bytes', 'Asked for', (x) => x.bytes),
+  names('origin', 'Whose', (x) => x.origin, 90),
+  names('address', 'Address', (x) => x.address, 24),
 ];
 
 function Arrays({ of }: { of: readonly LiveArray[] }) {

@@ -1,33 +1,32 @@
 /** The run's tables: executions, waits, what was live at the last start, what ran between executions. */
 
 import { useMemo } from 'preact/hooks';
-import type { Execution, HostEvents, LiveGroup, Report, Retry } from '../../generated/report';
+import type {
+  Execution,
+  HostEvents,
+  LiveGroup,
+  Omitted,
+  OpSum,
+  OpByOp as Ops,
+  Report,
+  Retry,
+} from '../../generated/report';
 import { OWNER } from '../lib/palette';
-import { count, duration } from '../lib/units';
+import { count } from '../lib/units';
 import { Keyed, Name, Size, Tag, Unknown } from '../ui/basic';
 import { useModel } from '../ui/context';
-import { type Column, DataTable } from '../ui/table';
+import { type Column, counts, DataTable, durations, names, sizes } from '../ui/table';
 
 type Numbered<T> = { readonly row: T; readonly index: number };
 
 const OUTCOME = { ran: 'ran', failed: 'failed', unknown: 'not said', rescued: 'rescued' } as const;
 
 const executionColumns: readonly Column<Numbered<Execution>>[] = [
-  { id: 'start', head: 'Start', numeric: true, sort: (x) => x.row.start_ps, cell: (x) => duration(x.row.start_ps) },
-  {
-    id: 'module',
-    head: 'Module',
-    sort: (x) => x.row.module,
-    cell: (x) => (x.row.module === null ? <Unknown /> : <Name text={x.row.module} most={50} />),
-  },
-  {
-    id: 'number',
-    head: 'No.',
-    numeric: true,
-    sort: (x) => x.row.number,
-    cell: (x) => count(x.row.number),
+  durations('start', 'Start', (x) => x.row.start_ps),
+  names('module', 'Module', (x) => x.row.module, 50),
+  counts('number', 'No.', (x) => x.row.number, {
     help: 'Its number among those of this module on this device, from 0.',
-  },
+  }),
   {
     id: 'device',
     head: 'Device',
@@ -36,28 +35,9 @@ const executionColumns: readonly Column<Numbered<Execution>>[] = [
     sort: (x) => x.row.device,
     cell: (x) => x.row.device ?? <Unknown />,
   },
-  {
-    id: 'duration',
-    head: 'Call took',
-    numeric: true,
-    sort: (x) => x.row.duration_ps,
-    cell: (x) => duration(x.row.duration_ps),
-  },
-  {
-    id: 'in_use',
-    head: 'In use at start',
-    numeric: true,
-    sort: (x) => x.row.in_use_start_bytes,
-    cell: (x) => <Size bytes={x.row.in_use_start_bytes} />,
-  },
-  {
-    id: 'asked',
-    head: 'Asked for',
-    numeric: true,
-    minor: true,
-    sort: (x) => x.row.requested_bytes.reduce((n, b) => n + b, 0),
-    cell: (x) => <Size bytes={x.row.requested_bytes.reduce((n, b) => n + b, 0)} />,
-  },
+  durations('duration', 'Call took', (x) => x.row.duration_ps),
+  sizes('in_use', 'In use at start', (x) => x.row.in_use_start_bytes),
+  sizes('asked', 'Asked for', (x) => x.row.requested_bytes.reduce((n, b) => n + b, 0), { minor: true }),
   {
     id: 'kernels',
     head: 'Kernels',
@@ -139,9 +119,53 @@ function Requests({ of: e }: { of: Execution }) {
   );
 }
 
+const opColumns = (of: string): readonly Column<OpSum>[] => [
+  names('name', of, (s) => s.name, 70),
+  sizes('live', 'Still alive', (s) => s.live_bytes),
+  counts('arrays', 'Arrays', (s) => s.live_arrays),
+  counts('executions', 'Executions', (s) => s.executions),
+  counts('modules', 'Modules', (s) => s.modules, { minor: true }),
+  sizes('asked', 'Asked for', (s) => s.requested_bytes, { minor: true }),
+  durations('time', 'Calls took', (s) => s.duration_ps, { minor: true }),
+];
+
+/** A program that runs op by op in sums, since nobody reads hundreds of modules. */
+export function OpByOp({ of, omitted }: { of: Ops; omitted: Omitted }) {
+  const table = (head: string, rows: readonly OpSum[], cut: number) => (
+    <div>
+      <DataTable
+        caption={`Operations by ${head}`}
+        columns={opColumns(head)}
+        rows={rows}
+        rowKey={(s) => String(s.name)}
+        sortBy="live"
+        page={12}
+      />
+      {cut > 0 && <p class="soft">and {count(cut)} more</p>}
+    </div>
+  );
+  return (
+    <div>
+      <div class="view-head">
+        <h2>
+          Op by op <Tag evidence="measured" />
+        </h2>
+        <p class="soft">
+          {count(of.executions)} executions of {count(of.modules)} modules; what of their outputs is alive at the last
+          start
+        </p>
+      </div>
+      <div class="two-columns">
+        {table('function', of.by_function, omitted.op_by_op_functions.omitted)}
+        {table('Python line', of.by_line, omitted.op_by_op_lines.omitted)}
+      </div>
+    </div>
+  );
+}
+
 const waitColumns: readonly Column<{ r: Retry; i: number }>[] = [
-  { id: 'at', head: 'Began', numeric: true, sort: (x) => x.r.at_ps, cell: (x) => duration(x.r.at_ps) },
-  { id: 'long', head: 'Waited', numeric: true, sort: (x) => x.r.duration_ps, cell: (x) => duration(x.r.duration_ps) },
+  durations('at', 'Began', (x) => x.r.at_ps),
+  durations('long', 'Waited', (x) => x.r.duration_ps),
   {
     id: 'outcome',
     head: 'Outcome',
@@ -163,20 +187,8 @@ const waitColumns: readonly Column<{ r: Retry; i: number }>[] = [
         </>
       ),
   },
-  {
-    id: 'free',
-    head: 'Free',
-    numeric: true,
-    sort: (x) => x.r.free_bytes,
-    cell: (x) => <Size bytes={x.r.free_bytes} />,
-  },
-  {
-    id: 'largest',
-    head: 'Largest chunk',
-    numeric: true,
-    sort: (x) => x.r.largest_free_bytes,
-    cell: (x) => <Size bytes={x.r.largest_free_bytes} />,
-  },
+  sizes('free', 'Free', (x) => x.r.free_bytes),
+  sizes('largest', 'Largest chunk', (x) => x.r.largest_free_bytes),
   { id: 'evidence', head: 'Known', cell: (x) => <Tag evidence={x.r.evidence} /> },
 ];
 
@@ -201,7 +213,7 @@ export function Waits({ report, rows }: { report: Report; rows: readonly { r: Re
 }
 
 const liveColumns: readonly Column<Numbered<LiveGroup>>[] = [
-  { id: 'bytes', head: 'Bytes', numeric: true, sort: (x) => x.row.bytes, cell: (x) => <Size bytes={x.row.bytes} /> },
+  sizes('bytes', 'Bytes', (x) => x.row.bytes),
   {
     id: 'count',
     head: 'Arrays',
@@ -219,13 +231,7 @@ const liveColumns: readonly Column<Numbered<LiveGroup>>[] = [
       </Keyed>
     ),
   },
-  {
-    id: 'frame',
-    head: 'Python frame',
-    minor: true,
-    sort: (x) => x.row.frame,
-    cell: (x) => (x.row.frame === null ? <Unknown /> : <Name text={x.row.frame} most={60} />),
-  },
+  names('frame', 'Python frame', (x) => x.row.frame, 60, { minor: true }),
 ];
 
 export function LiveAtLastStart({ report }: { report: Report }) {
@@ -262,21 +268,15 @@ export function LiveAtLastStart({ report }: { report: Report }) {
 }
 
 const betweenColumns: readonly Column<Numbered<HostEvents>>[] = [
-  { id: 'name', head: 'Event', sort: (x) => x.row.name, cell: (x) => <Name text={x.row.name} most={90} /> },
+  names('name', 'Event', (x) => x.row.name, 90),
   {
     id: 'python',
     head: 'Written by',
     sort: (x) => (x.row.python ? 0 : 1),
     cell: (x) => (x.row.python ? 'Python tracer' : 'runtime'),
   },
-  { id: 'count', head: 'Times', numeric: true, sort: (x) => x.row.count, cell: (x) => count(x.row.count) },
-  {
-    id: 'time',
-    head: 'Together',
-    numeric: true,
-    sort: (x) => x.row.duration_ps,
-    cell: (x) => duration(x.row.duration_ps),
-  },
+  counts('count', 'Times', (x) => x.row.count),
+  durations('time', 'Together', (x) => x.row.duration_ps),
 ];
 
 export function Between({ report }: { report: Report }) {

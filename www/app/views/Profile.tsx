@@ -8,12 +8,13 @@ import type {
   ProfileStack,
   ProfileTotal,
   Report,
+  RestMatch,
   SourceLine,
   StackChange,
 } from '../../generated/report';
 import { cut, plain, shortPath } from '../lib/text';
 import { count, percent, plural, size } from '../lib/units';
-import { Difference, Size, Source, Tag } from '../ui/basic';
+import { Difference, Name, Size, Source, Tag } from '../ui/basic';
 import { type Column, counts, DataTable, names, sizes } from '../ui/table';
 import { BesideNote } from './Beside';
 
@@ -32,7 +33,7 @@ export function ProfileView({ report }: { report: Report }) {
         </p>
       </div>
       <BesideNote kind="profile" />
-      {beside && <Before of={profile.before_capture} />}
+      {beside && <Before of={profile.before_capture} rest={profile.before_capture_rest} />}
       <Flame profile={profile} />
       <Totals of={profile.totals} />
       <Stacks profile={profile} />
@@ -320,7 +321,7 @@ const beforeColumns: readonly Column<BeforeMatch>[] = [
   },
 ];
 
-function Before({ of }: { of: readonly BeforeMatch[] }) {
+function Before({ of, rest }: { of: readonly BeforeMatch[]; rest: readonly RestMatch[] }) {
   return (
     <div>
       <h2>
@@ -335,6 +336,27 @@ function Before({ of }: { of: readonly BeforeMatch[] }) {
         page={30}
         none="No array from before the capture has the size of one in the profile: of another moment, or another process."
       />
+      {rest.map((r) => (
+        <div key={r.allocator} class="rest">
+          <p>
+            <Size bytes={r.bytes} /> of <Name text={r.allocator} most={50} /> were there before the capture and never
+            freed in it.{' '}
+            {r.exact ? 'The arrays of the profile made at these places are they, to the byte:' : 'The profile has'}{' '}
+            {!r.exact && (
+              <>
+                {plural(r.profile_count, 'array')} of <Size bytes={r.profile_bytes} /> that can be among them:
+              </>
+            )}
+          </p>
+          <ul class="plain-list">
+            {(r.places as [SourceLine, number, number][]).slice(0, 20).map(([at, n, bytes]) => (
+              <li key={`${at.file} ${at.line}`}>
+                <Source at={at} /> ×{count(n)} <Size bytes={bytes} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
     </div>
   );
 }

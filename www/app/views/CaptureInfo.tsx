@@ -21,7 +21,6 @@ const WHY: Readonly<Record<ModuleWhy, string>> = {
   launched_no_kernel: 'its last execution launched no kernel',
   largest_executed: 'it has the largest need of those that were executed',
   largest: 'it has the largest need, and the capture records no execution',
-  error_text: 'the text of the error is of it',
   asked: 'you chose it',
   error_text: 'the text of the failure is of it',
 };

@@ -8,6 +8,8 @@
 #[forbid(unsafe_code)]
 pub mod analysis;
 #[forbid(unsafe_code)]
+mod arrange;
+#[forbid(unsafe_code)]
 pub mod bytes;
 #[forbid(unsafe_code)]
 pub mod capture;

@@ -1,5 +1,6 @@
 //! The modules of a file: totals of all, and the details of the one that is looked at.
 
+use crate::arrange::Arrange;
 use crate::bytes::Source;
 use crate::capture::modules::{modules, split_name};
 use crate::capture::{Index, ModuleRef};
@@ -116,7 +117,7 @@ impl Modules {
     /// The names of the largest modules.
     pub(super) fn names(&self, most: usize) -> Vec<String> {
         let mut all: Vec<&Entry> = self.entries.iter().collect();
-        all.sort_by_key(|e| std::cmp::Reverse(e.summary.need()));
+        all.arrange_by_key(|e| std::cmp::Reverse(e.summary.need()));
         all.into_iter().take(most).map(|e| e.name.name.clone()).collect()
     }
 

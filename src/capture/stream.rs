@@ -3,6 +3,7 @@
 use super::index::Index;
 use super::plane::{Line, Plane};
 use super::stats::Stats;
+use crate::arrange::Arrange;
 use crate::bytes::wire::Cursor;
 use crate::bytes::{ReadError, Source};
 use crate::terms::Warning;
@@ -150,7 +151,7 @@ impl Stream {
     }
 
     fn over(mut spans: Vec<(u32, u32, Range<u64>)>) -> Stream {
-        spans.sort_by_key(|s| s.2.start);
+        spans.arrange_by_key(|s| s.2.start);
         let at = spans.first().map_or(0, |s| s.2.start);
         Stream {
             spans,

@@ -5,6 +5,7 @@
 //! `HloDataflowAnalysis` and `HloLiveRange`. That the same peak comes out as XLA's own is checked for each plan
 //! ([`super::picture::Picture::strays`]).
 
+use crate::arrange::Arrange;
 use crate::hlo::{Hlo, InstrIx, Instruction, role_of};
 use crate::terms::Role;
 use std::cell::Cell;
@@ -410,7 +411,7 @@ impl<'a> Flow<'a> {
         if life.returned {
             life.last = self.moments();
         }
-        life.reads.sort_unstable();
+        life.reads.arrange();
         life.reads.dedup();
         Some(life)
     }

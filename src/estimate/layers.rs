@@ -5,6 +5,7 @@
 
 use super::flow::{Flow, Op};
 use super::program::{Program, parameter_uses};
+use crate::arrange::Arrange;
 use crate::terms::Role;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -84,7 +85,7 @@ struct Group {
 
 /// Gives each forward instruction the last group that it depends on; those of groups that are no blocks get none.
 fn label(flow: &Flow<'_>, split: u32, mut groups: Vec<Group>) -> Blocks {
-    groups.sort_by_key(|g| median(g.readers.iter().map(|&i| flow.moment(i))));
+    groups.arrange_by_key(|g| median(g.readers.iter().map(|&i| flow.moment(i))));
     let mut direct: HashMap<u32, i64> = HashMap::new();
     for (rank, group) in (0i64..).zip(&groups) {
         for &reader in &group.readers {
@@ -118,7 +119,7 @@ fn label(flow: &Flow<'_>, split: u32, mut groups: Vec<Group>) -> Blocks {
 /// Numbers groups of instructions in order of running.
 fn number(flow: &Flow<'_>, groups: impl Iterator<Item = Vec<u32>>) -> Blocks {
     let mut groups: Vec<Vec<u32>> = groups.collect();
-    groups.sort_by_key(|group| median(group.iter().map(|&i| flow.moment(i))));
+    groups.arrange_by_key(|group| median(group.iter().map(|&i| flow.moment(i))));
     let numbered = (0..).zip(groups);
     numbered.flat_map(|(n, group)| group.into_iter().map(move |i| (i, n))).collect()
 }
@@ -127,7 +128,7 @@ fn number(flow: &Flow<'_>, groups: impl Iterator<Item = Vec<u32>>) -> Blocks {
 /// names, `layer_10` before `layer_2`.
 fn median(moments: impl Iterator<Item = u32>) -> u32 {
     let mut moments: Vec<u32> = moments.collect();
-    moments.sort_unstable();
+    moments.arrange();
     moments.get(moments.len() / 2).copied().unwrap_or(0)
 }
 

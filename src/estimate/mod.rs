@@ -19,6 +19,7 @@ mod stacks;
 
 pub use fix::{FixKind, NotAFix, parse_list};
 
+use crate::arrange::Arrange;
 use crate::hlo::Hlo;
 use crate::plan::Plan;
 use crate::terms::Fits;
@@ -130,7 +131,7 @@ impl Estimator {
     #[must_use]
     pub fn what_if(&self, fixes: &[FixKind], context: &Context) -> Estimate {
         let mut order = fixes.to_vec();
-        order.sort_by_key(|fix| fix.rank());
+        order.arrange_by_key(|fix| fix.rank());
         let id = order.iter().map(FixKind::to_string).collect::<Vec<_>>().join(",");
         let all = order.len();
         order.retain(|fix| matches!(fix, FixKind::Pool(_)) || self.basis.acts_on(*fix) > 0);

@@ -2,6 +2,7 @@
 
 use super::flow::{Flow, Life};
 use crate::hlo::{BufIx, Origins};
+use crate::arrange::Arrange;
 use crate::plan::Plan;
 use crate::terms::{BufferKind, Role};
 use std::collections::HashMap;
@@ -122,13 +123,13 @@ impl Picture {
             }
         }
         let mut places: Vec<_> = places.into_iter().collect();
-        places.sort_unstable_by_key(|(place, _)| *place);
+        places.arrange_by_key(|(place, _)| *place);
         for ((allocation, _, bytes), mut lives) in places {
             let home = match hlo.allocations().get(allocation as usize) {
                 Some(a) if a.kind() == Some(BufferKind::Output) => Home::Output(a.index),
                 _ => Home::Temp,
             };
-            lives.sort_by_key(|(life, at)| (life.first, life.last, *at));
+            lives.arrange_by_key(|(life, at)| (life.first, life.last, *at));
             for group in together(lives) {
                 self.add_piece(flow, &mut origins, home, bytes, &group);
             }
@@ -152,7 +153,7 @@ impl Picture {
         let shape = origins.decoded(speaker);
         let mut reads: Vec<(u32, u32)> =
             group.iter().flat_map(|(life, _)| life.reads.iter().copied()).collect();
-        reads.sort_unstable();
+        reads.arrange();
         reads.dedup();
         let who = maker(speaker).unwrap_or(0);
         self.facts.push(Facts {

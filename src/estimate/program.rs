@@ -2,6 +2,7 @@
 //! large its batch is.
 
 use super::flow::{Flow, NEVER, Op};
+use crate::arrange::Arrange;
 use crate::hlo::element_name;
 use crate::plan::{Parameter, Plan};
 use crate::terms::Role;
@@ -195,7 +196,7 @@ pub(super) fn is_float(element: i32) -> bool {
 /// Dimensions in ascending order, without ones.
 pub(super) fn sorted(dims: &[i64]) -> Vec<i64> {
     let mut out: Vec<i64> = dims.iter().copied().filter(|&d| d != 1).collect();
-    out.sort_unstable();
+    out.arrange();
     out
 }
 
@@ -234,7 +235,7 @@ fn scans(flow: &Flow<'_>, plan: &Plan) -> Vec<Scan> {
             (to != NEVER).then_some(Scan { instruction, rounds, from, to })
         })
         .collect();
-    out.sort_by_key(|scan| scan.to);
+    out.arrange_by_key(|scan| scan.to);
     out
 }
 
@@ -323,7 +324,7 @@ pub(super) fn parameter_uses(flow: &Flow<'_>) -> HashMap<u32, Vec<u32>> {
         }
     }
     for readers in out.values_mut() {
-        readers.sort_unstable();
+        readers.arrange();
         readers.dedup();
     }
     out

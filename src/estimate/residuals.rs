@@ -5,6 +5,7 @@ use super::layers::Blocks;
 use super::picture::{Home, Picture, Piece};
 use super::program::Program;
 use super::remat::{Remat, Replaced, Span, needed_again};
+use crate::arrange::Arrange;
 use crate::terms::Role;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -55,7 +56,7 @@ pub(super) fn find(
     let bytes_of = |i: &usize| picture.pieces.get(*i).map_or(0, |p| p.bytes);
     let bytes: u64 = residuals.values().flatten().map(bytes_of).sum();
     let mut sizes: Vec<u64> = carried.iter().map(bytes_of).collect();
-    sizes.sort_unstable();
+    sizes.arrange();
     let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
     let boundaries = usual.saturating_mul(residuals.len() as u64);
     // Beside a scan over the layers what is left is no model of blocks.

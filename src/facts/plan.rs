@@ -1,5 +1,6 @@
 //! The plan of a module for the report.
 
+use crate::arrange::Arrange;
 use crate::capture::ModuleRef;
 use crate::hlo::Hlo;
 use crate::model::PlanMoment;
@@ -16,7 +17,7 @@ const CURVE_POINTS: usize = 2000;
 #[must_use]
 pub fn module(name: &ModuleRef, summary: &Summary, executions: Option<u64>) -> Module {
     let mut spaces: Vec<Space> = summary.spaces.iter().map(space).collect();
-    spaces.sort_by_key(|s| (s.space != 0, s.space));
+    spaces.arrange_by_key(|s| (s.space != 0, s.space));
     Module {
         name: name.name.clone(),
         base_name: name.base_name.clone(),
@@ -170,7 +171,7 @@ fn group(all: Vec<PlanBuffer>, describer: &mut Describer<'_>) -> Vec<Buffer> {
             last_event: b.last_event,
         });
     }
-    rows.sort_by_key(|r| std::cmp::Reverse(r.bytes.0.saturating_mul(r.count)));
+    rows.arrange_by_key(|r| std::cmp::Reverse(r.bytes.0.saturating_mul(r.count)));
     rows
 }
 

@@ -1,5 +1,6 @@
 //! Where the program ran: devices from their planes, the jaxlib version from event names.
 
+use crate::arrange::Arrange;
 use crate::capture::{Index, modules};
 use crate::model::{Backend, Device, Platform};
 use crate::units::Bytes;
@@ -56,7 +57,7 @@ pub fn platform(index: &Index) -> Platform {
             }
         }
     }
-    devices.sort_by_key(|d| d.ordinal);
+    devices.arrange_by_key(|d| d.ordinal);
     if backend == Some(Backend::Tpu) {
         vendor = vendor.or_else(|| Some("Google".into()));
     }

@@ -1,5 +1,6 @@
 //! The run for the report.
 
+use crate::arrange::Arrange;
 use crate::join::{Group, HostTime, Joined, Moment, Owner};
 use crate::model::{
     Allocator, Execution, HostEvents, LeastFree, LiveArray, LiveGroup, MissingAllocation, OwnerBand,
@@ -23,7 +24,7 @@ pub fn allocators(run: &Run, joined: &Joined, platform: &Platform) -> Vec<Alloca
 #[must_use]
 pub fn allocator_order(run: &Run) -> Vec<usize> {
     let mut order: Vec<usize> = (0..run.allocators.len()).collect();
-    order.sort_by_key(|&i| {
+    order.arrange_by_key(|&i| {
         run.allocators.get(i).map(|a| {
             let kind = match a.kind {
                 AllocatorKind::Device => 0,
@@ -118,7 +119,7 @@ pub fn live_arrays(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveArray
             rows.push(LiveArray { bytes: None, allocated_bytes: Bytes(bytes), origin, address: None });
         }
     }
-    rows.sort_by_key(|r| std::cmp::Reverse(r.allocated_bytes));
+    rows.arrange_by_key(|r| std::cmp::Reverse(r.allocated_bytes));
     rows
 }
 
@@ -257,7 +258,7 @@ pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
     let mut all: Vec<LiveGroup> = found
         .into_iter()
         .map(|(group, mut sum)| {
-            sum.outputs.sort_unstable();
+            sum.outputs.arrange();
             LiveGroup {
                 origin: group.origin,
                 kind: group.kind,
@@ -271,7 +272,7 @@ pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
         })
         .collect();
     let order = |kind: LiveKind| kind == LiveKind::BeforeCapture;
-    all.sort_by(|a, b| {
+    all.arrange_by(|a, b| {
         (b.bytes, order(a.kind)).cmp(&(a.bytes, order(b.kind))).then_with(|| a.origin.cmp(&b.origin))
     });
     all

@@ -4,6 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::{name, percent};
+use crate::arrange::Arrange;
 use crate::model::{Allocator, Finding, Severity};
 use crate::units::{Bytes, Evidence};
 
@@ -62,7 +63,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
 
 /// The lower median.
 fn median(mut all: Vec<Bytes>) -> Option<Bytes> {
-    all.sort_unstable();
+    all.arrange();
     all.get(all.len().checked_sub(1)? / 2).copied()
 }
 

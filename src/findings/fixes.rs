@@ -3,6 +3,7 @@
 use super::case::Case;
 use super::detail::squeezed;
 use super::{peak, words};
+use crate::arrange::Arrange;
 use crate::estimate::{Context, FixKind};
 use crate::hlo::Shape;
 use crate::model::{Buffer, Fits, Fix};
@@ -102,7 +103,7 @@ pub(super) fn donatable(case: &Case) -> Option<(Vec<usize>, Vec<String>)> {
             names.extend(name.map(words::name));
         }
     }
-    numbers.sort_unstable();
+    numbers.arrange();
     (!numbers.is_empty()).then_some((numbers, names))
 }
 
@@ -263,7 +264,7 @@ pub(super) fn wanted(case: &Case) -> Option<Bytes> {
 /// The fixes in the order of what they achieve.
 pub(super) fn best_first(fixes: impl IntoIterator<Item = Option<Fix>>) -> Vec<Fix> {
     let mut all: Vec<Fix> = fixes.into_iter().flatten().collect();
-    all.sort_by_key(|f| match f.fits_after {
+    all.arrange_by_key(|f| match f.fits_after {
         Some(Fits::Yes) => 0,
         Some(Fits::Maybe) => 1,
         None => 2,

@@ -4,6 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::{self, count, name};
 use super::{fixes, op_by_op};
+use crate::arrange::Arrange;
 use crate::model::{Finding, HostEvents, LiveKind, Severity};
 use crate::units::{Bytes, Evidence};
 
@@ -51,7 +52,7 @@ fn steady(rises: &[i128]) -> Option<Bytes> {
         return None;
     }
     let mut sorted = rises.to_vec();
-    sorted.sort_unstable();
+    sorted.arrange();
     let median = sorted[sorted.len() / 2];
     let alike = rises.iter().filter(|&&r| (r - median).abs() <= median / 4).count();
     let falls = rises.iter().any(|&r| r < 0);

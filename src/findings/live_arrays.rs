@@ -4,6 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::{count, list, name, percent};
 use super::{fixes, fragmented, grows_per_execution, op_by_op};
+use crate::arrange::Arrange;
 use crate::model::{Finding, Fix, LiveGroup, LiveKind, Severity};
 use crate::units::{Bytes, Evidence};
 use std::collections::HashMap;
@@ -115,7 +116,7 @@ fn by_origin(groups: &[LiveGroup]) -> Vec<Group> {
             }),
         }
     }
-    all.sort_by_key(|g| std::cmp::Reverse(g.bytes));
+    all.arrange_by_key(|g| std::cmp::Reverse(g.bytes));
     all
 }
 

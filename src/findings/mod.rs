@@ -43,6 +43,7 @@ pub use step_does_not_fit::{cause_of_role, role_words};
 pub use verdict::verdict;
 
 use crate::estimate::OnDemand;
+use crate::arrange::Arrange;
 use crate::model::{Finding, Report};
 
 /// The rule of one finding.
@@ -84,7 +85,7 @@ pub const FITS: &str = "fits";
 #[must_use]
 pub fn findings(case: &Case) -> Vec<Finding> {
     let mut all: Vec<Finding> = RULES.iter().filter_map(|rule| (rule.find)(case)).collect();
-    all.sort_by_key(|f| f.severity);
+    all.arrange_by_key(|f| f.severity);
     if let Some(fits) = healthy::find(case, &all) {
         // Before the notes: it answers the first question.
         all.insert(0, fits);

@@ -4,6 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
 use super::words::{self, count, percent};
+use crate::arrange::Arrange;
 use crate::model::{Finding, LiveGroup, LiveKind, Module, Severity};
 use crate::units::{Bytes, Evidence};
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,7 +149,7 @@ fn top<'a>(named: impl Iterator<Item = (&'a str, Bytes)>) -> String {
         *sums.entry(name).or_default() += bytes;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by_key(|&(name, bytes)| (std::cmp::Reverse(bytes), name));
+    sums.arrange_by_key(|&(name, bytes)| (std::cmp::Reverse(bytes), name));
     let mut parts: Vec<String> =
         sums.iter().take(3).map(|(name, bytes)| format!("{} {bytes}", words::name(name))).collect();
     if sums.len() > 3 {

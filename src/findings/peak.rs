@@ -3,6 +3,7 @@
 use super::case::Case;
 use super::detail::parse_shape;
 use super::words;
+use crate::arrange::Arrange;
 use crate::hlo::Shape;
 use crate::model::{Buffer, BufferKind, Severity};
 use crate::units::{Bytes, Evidence};
@@ -31,7 +32,7 @@ pub(super) fn pick<'a>(case: &Case<'a>, wanted: impl Fn(&Buffer, &Shape) -> bool
         .filter_map(|b| Some((b, parse_shape(&b.shape)?)))
         .filter(|(b, dims)| wanted(b, dims))
         .collect();
-    buffers.sort_by_key(|(b, _)| std::cmp::Reverse(total(b)));
+    buffers.arrange_by_key(|(b, _)| std::cmp::Reverse(total(b)));
     let bytes: Bytes = buffers.iter().map(|(b, _)| total(b)).sum();
     let share = bytes.share_of(peak.bytes)?;
     (share >= WORTH).then_some(Picked { buffers, bytes, share })

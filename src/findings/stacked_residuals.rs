@@ -4,6 +4,7 @@ use super::case::Case;
 use super::draft::Draft;
 use super::words::{list, name, percent};
 use super::{fixes, peak};
+use crate::arrange::Arrange;
 use crate::model::{Buffer, Finding, Role};
 use crate::units::Evidence;
 use std::collections::HashSet;
@@ -37,7 +38,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         return None;
     }
     let mut leading: Vec<i64> = picked.buffers.iter().filter_map(|(_, d)| d.dims.first().copied()).collect();
-    leading.sort_unstable();
+    leading.arrange();
     leading.dedup();
     let trip: Vec<String> = leading.iter().map(i64::to_string).collect();
     let at = picked.made_at().map_or_else(String::new, |at| format!(" Made at {at}."));

@@ -5,6 +5,7 @@ use super::detail::{Detail, squeezed};
 use super::draft::Draft;
 use super::words::{name, percent};
 use super::{fixes, peak};
+use crate::arrange::Arrange;
 use crate::model::{Finding, Role};
 use crate::units::Evidence;
 
@@ -64,8 +65,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
 fn is_turned(parameter: &[i64], buffer: &[i64]) -> bool {
     let mut a = parameter.to_vec();
     let mut b = buffer.to_vec();
-    a.sort_unstable();
-    b.sort_unstable();
+    a.arrange();
+    b.arrange();
     a == b
 }
 

@@ -3,6 +3,7 @@
 use super::assignment::Assignment;
 use super::fields::{Fields, text};
 use super::instruction::{InstrIx, Instruction};
+use crate::arrange::Arrange;
 use crate::proto::hlo::{HloBufferDonorProto, HloInputOutputAliasProto, StackFrameIndexProto};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -142,7 +143,7 @@ impl Hlo {
         let name_at = |&i: &u32| self.instruction(InstrIx(i)).name;
         let by_name = self.by_name.get_or_init(|| {
             let mut order: Vec<u32> = (0..self.instructions.len() as u32).collect();
-            order.sort_by(|a, b| name_at(a).cmp(name_at(b)));
+            order.arrange_by(|a, b| name_at(a).cmp(name_at(b)));
             order
         });
         let at = by_name.partition_point(|i| name_at(i) < name);

@@ -6,6 +6,7 @@ use super::assignment::{
 use super::fields::{Fields, text};
 use super::instruction::InstrIx;
 use super::module::{Computation, Hlo, Record, Span};
+use crate::arrange::Arrange;
 use crate::bytes::wire::{Cursor, Value};
 use crate::proto::hlo::{
     BufferAllocationProto, DeviceAssignmentProto, HloBufferDonorProto, HloInputOutputAliasProto,
@@ -211,7 +212,7 @@ impl Hlo {
     fn index_instructions(&mut self) {
         self.by_id = (0..self.instructions.len() as u32).collect();
         // Stable, so that the first of several with one id stays first; nearly sorted in practice, which it is quick at.
-        self.by_id.sort_by_key(|&i| self.instructions.get(i as usize).map_or(0, |r| r.id));
+        self.by_id.arrange_by_key(|&i| self.instructions.get(i as usize).map_or(0, |r| r.id));
         let ids = self.by_id.iter().filter_map(|&i| self.instructions.get(i as usize)).map(|r| r.id);
         let doubles = ids.clone().zip(ids.skip(1)).filter(|(a, b)| a == b && *a != 0).count();
         if doubles > 0 {
@@ -219,7 +220,7 @@ impl Hlo {
                 .push(format!("instructions whose id another has too (the first counts): {doubles}"));
         }
         self.computations_by_id = (0..self.computations.len() as u32).collect();
-        self.computations_by_id.sort_by_key(|&i| self.computations.get(i as usize).map_or(0, |c| c.id));
+        self.computations_by_id.arrange_by_key(|&i| self.computations.get(i as usize).map_or(0, |c| c.id));
     }
 
     fn read_plan(&mut self, plans: Vec<Range<usize>>) {
@@ -256,7 +257,7 @@ impl Hlo {
             }
         }
         let PlanReader { mut plan, lost, .. } = reader;
-        plan.aliases.sort_by_key(|a| a.buffer);
+        plan.aliases.arrange_by_key(|a| a.buffer);
         self.assignment = Some(plan);
         self.warnings.extend(notes);
         lost.report(&mut self.warnings);

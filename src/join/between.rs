@@ -1,6 +1,7 @@
 //! What the host did between the last two executions.
 
 use super::Joined;
+use crate::arrange::Arrange;
 use crate::bytes::Source;
 use crate::capture::{Checkpoint, Event, Index, Line, LineAt, Plane, Sink, read_lines};
 use crate::run::Run;
@@ -125,7 +126,7 @@ impl<'a> Times<'a> {
             one.duration = one.duration.saturating_add(duration);
         }
         let mut all: Vec<HostTime> = by_name.into_values().collect();
-        all.sort_by(|a, b| {
+        all.arrange_by(|a, b| {
             (b.python, b.duration, b.count)
                 .cmp(&(a.python, a.duration, a.count))
                 .then_with(|| a.name.cmp(&b.name))

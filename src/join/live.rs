@@ -2,6 +2,7 @@
 
 use super::Joined;
 use super::owner::Owner;
+use crate::arrange::Arrange;
 use crate::run::{Allocator, Run, UNKNOWN};
 use std::collections::BTreeMap;
 
@@ -158,7 +159,7 @@ impl Joined {
         let is_broken = a.breaks.iter().any(|b| b.position < position);
         let (before_all, unexplained) =
             if is_broken { (rest.min(from_start), rest.saturating_sub(from_start)) } else { (rest, 0) };
-        arrays.sort_by(|a, b| b.allocated.cmp(&a.allocated).then(a.address.cmp(&b.address)));
+        arrays.arrange_by(|a, b| b.allocated.cmp(&a.allocated).then(a.address.cmp(&b.address)));
         Moment { in_use, arrays, before_rest: before_all.saturating_sub(named), unexplained }
     }
 

@@ -3,6 +3,7 @@
 use super::outcome::IN_VAIN_PS;
 use super::requests::Requests;
 use super::{JoinedExecution, NONE};
+use crate::arrange::Arrange;
 use crate::run::{About, Allocator, Run, UNKNOWN};
 use crate::terms::{Outcome, RetryOutcome};
 use crate::units::Evidence;
@@ -63,7 +64,7 @@ pub(super) fn retries(run: &Run, requests: &Requests, joined: &[JoinedExecution]
     for &(at, end) in &run.op_waits {
         all.extend(context.operation(at, end));
     }
-    all.sort_by_key(|r| (r.at, r.end));
+    all.arrange_by_key(|r| (r.at, r.end));
     all
 }
 

@@ -2,6 +2,7 @@
 
 use super::live::{Change, Walk};
 use super::{Joined, Owner};
+use crate::arrange::Arrange;
 use crate::run::Run;
 use crate::terms::LiveKind;
 use std::collections::HashMap;
@@ -107,7 +108,7 @@ impl Joined {
                 _ => None,
             })
             .collect();
-        modules.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        modules.arrange_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         modules.truncate(MODULES);
         let mut keys = vec![(Key::Before, crate::terms::BEFORE_CAPTURE.to_owned(), LiveKind::BeforeCapture)];
         for &(_, m) in &modules {
@@ -236,7 +237,7 @@ fn choose(event: &dyn Fn(usize) -> Option<(i64, u64)>, positions: Range<usize>, 
             p += 1;
         }
         let mut four = [begin, least.1, most.1, p - 1];
-        four.sort_unstable();
+        four.arrange();
         for q in four {
             if chosen.last() != Some(&q) {
                 chosen.push(q);

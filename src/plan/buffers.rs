@@ -3,6 +3,7 @@
 use super::{Life, Plan};
 use crate::hlo::{BufIx, Hlo, Origins, Shape};
 use crate::plain::cut;
+use crate::arrange::Arrange;
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::{Bytes, Evidence};
 
@@ -169,5 +170,5 @@ impl Plan {
 }
 
 fn sort(buffers: &mut [PlanBuffer]) {
-    buffers.sort_by_key(|b| (std::cmp::Reverse(b.bytes), b.id));
+    buffers.arrange_by_key(|b| (std::cmp::Reverse(b.bytes), b.id));
 }

@@ -1,6 +1,7 @@
 //! Bytes live over the schedule, by role.
 
 use super::heap::{Part, Schedule};
+use crate::arrange::Arrange;
 use crate::terms::Role;
 use crate::units::Bytes;
 
@@ -42,7 +43,7 @@ impl Schedule {
             }
         });
         chosen.extend(best.map(|(_, at)| at));
-        chosen.sort_unstable();
+        chosen.arrange();
         chosen.dedup();
         let mut curve = RoleCurve::default();
         let mut next = chosen.into_iter().peekable();
@@ -68,7 +69,7 @@ impl Schedule {
             now.iter_mut().zip(own).for_each(|(sum, p)| *sum = sum.saturating_sub(*p));
             let lives = self.lives.get(part.lives.clone()).unwrap_or(&[]);
             let mut deaths: Vec<_> = lives.iter().map(|l| (u64::from(l.last) + 1, l.role, l.bytes)).collect();
-            deaths.sort_unstable();
+            deaths.arrange();
             let (mut births, mut deaths) = (lives.iter().peekable(), deaths.into_iter().peekable());
             for event in part.start..part.start.saturating_add(part.events) {
                 while let Some((_, role, bytes)) = deaths.next_if(|(at, ..)| *at <= event) {

@@ -1,6 +1,7 @@
 //! Parameters against outputs: what is donated, and what could be.
 
 use super::launch::OutputSlot;
+use crate::arrange::Arrange;
 use crate::hlo::{BufIx, Flow, Hlo, InstrIx, Shape, decode_shape, leaves};
 use crate::terms::BufferKind;
 use crate::units::Bytes;
@@ -214,7 +215,7 @@ pub(super) fn pair_up(hlo: &Hlo) -> Donation {
             pairs.push(Pair { parameter, output: i, bytes: out.bytes, color: out.color, aliased: false });
         }
     }
-    pairs.sort_by_key(|p| (std::cmp::Reverse(p.bytes), p.output));
+    pairs.arrange_by_key(|p| (std::cmp::Reverse(p.bytes), p.output));
     Donation { parameters, outputs, pairs }
 }
 
@@ -234,7 +235,7 @@ fn parameters(hlo: &Hlo) -> Parameters {
         .collect();
     let mut instructions: Vec<(InstrIx, i64)> =
         hlo.entry_parameters().map(|(at, it)| (at, it.parameter_number)).collect();
-    instructions.sort_by_key(|&(_, number)| number);
+    instructions.arrange_by_key(|&(_, number)| number);
     let (mut out, mut keys, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (at, number) in instructions {
         let it = hlo.instruction(at);
@@ -297,7 +298,7 @@ fn output(
 
 /// The length of a union of intervals.
 fn union(mut intervals: Vec<(u64, u64)>) -> u64 {
-    intervals.sort_unstable();
+    intervals.arrange();
     let (mut sum, mut end) = (0u64, 0);
     for (from, to) in intervals {
         sum = sum.saturating_add(to.saturating_sub(from.max(end)));

@@ -2,6 +2,7 @@
 
 use super::donation::OutputSlots;
 use super::spaces::HOST_SPACE;
+use crate::arrange::Arrange;
 use crate::hlo::Hlo;
 use crate::terms::BufferKind;
 use crate::units::Bytes;
@@ -81,6 +82,6 @@ pub(super) fn allocations(hlo: &Hlo) -> Vec<LaunchAllocation> {
             })
         })
         .collect();
-    out.sort_by_key(|a| a.index);
+    out.arrange_by_key(|a| a.index);
     out
 }

@@ -19,6 +19,7 @@ pub use launch::{LaunchAllocation, OutputSlot};
 pub use spaces::{HOST_SPACE, SpaceTotals, space_name};
 pub use summary::Summary;
 
+use crate::arrange::Arrange;
 use crate::hlo::{Hlo, Loop, Origins};
 use crate::terms::{Backend, Role};
 use crate::units::Bytes;
@@ -70,7 +71,7 @@ impl Plan {
             }
         }
         sums.retain(|(_, bytes)| bytes.0 > 0);
-        sums.sort_by_key(|&(role, bytes)| (std::cmp::Reverse(bytes), role));
+        sums.arrange_by_key(|&(role, bytes)| (std::cmp::Reverse(bytes), role));
         sums
     }
 }

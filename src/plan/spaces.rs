@@ -1,5 +1,6 @@
 //! Totals of each memory space.
 
+use crate::arrange::Arrange;
 use crate::hlo::Hlo;
 use crate::terms::{Backend, BufferKind, MemoryAnalysis};
 use crate::units::Bytes;
@@ -83,7 +84,7 @@ pub(super) fn totals(hlo: &Hlo, backend: Option<Backend>) -> Vec<SpaceTotals> {
     }
     let mut spaces: Vec<SpaceTotals> = spaces.into_values().collect();
     for space in &mut spaces {
-        space.temp_blocks.sort_unstable_by(|a, b| b.cmp(a));
+        space.temp_blocks.arrange_by(|a, b| b.cmp(a));
     }
     spaces
 }

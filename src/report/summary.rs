@@ -1,5 +1,6 @@
 //! The reports of many hosts as one: per device, never as a sum, the odd one out first.
 
+use crate::arrange::Arrange;
 use crate::model::{AllocatorKind, Report, Severity, Verdict, VerdictStatus};
 use crate::units::Bytes;
 use schemars::JsonSchema;
@@ -76,7 +77,7 @@ pub struct FindingRow {
 #[must_use]
 pub fn summarize(reports: &[Report]) -> Summary {
     let mut reports: Vec<&Report> = reports.iter().collect();
-    reports.sort_by(|a, b| (&a.source.host, &a.source.file).cmp(&(&b.source.host, &b.source.file)));
+    reports.arrange_by(|a, b| (&a.source.host, &a.source.file).cmp(&(&b.source.host, &b.source.file)));
     let mut verdicts: Vec<CaptureRow> = reports
         .iter()
         .map(|r| CaptureRow {
@@ -87,7 +88,7 @@ pub fn summarize(reports: &[Report]) -> Summary {
             verdict: r.verdict.clone(),
         })
         .collect();
-    verdicts.sort_by_key(|row| gravity(row.verdict.status));
+    verdicts.arrange_by_key(|row| gravity(row.verdict.status));
     Summary {
         schema: "oomscope-summary/1".into(),
         captures: reports.len() as u64,
@@ -129,7 +130,7 @@ fn devices(reports: &[&Report]) -> Vec<DeviceRow> {
         }
     }
     let mut peaks: Vec<u64> = rows.iter().filter_map(|r| r.peak_bytes.map(|b| b.0)).collect();
-    peaks.sort_unstable();
+    peaks.arrange();
     if peaks.len() > 1
         && let Some(&median) = peaks.get((peaks.len() - 1) / 2)
     {
@@ -140,7 +141,7 @@ fn devices(reports: &[&Report]) -> Vec<DeviceRow> {
             row.differs = row.capacity_bytes.is_some_and(|c| over.unsigned_abs() > c.0 / 100);
         }
     }
-    rows.sort_by_key(|r| (!r.differs, std::cmp::Reverse(r.peak_bytes)));
+    rows.arrange_by_key(|r| (!r.differs, std::cmp::Reverse(r.peak_bytes)));
     rows
 }
 
@@ -164,7 +165,7 @@ fn findings(reports: &[&Report]) -> Vec<FindingRow> {
         }
     }
     let mut rows: Vec<FindingRow> = rows.into_values().collect();
-    rows.sort_by(|a, b| {
+    rows.arrange_by(|a, b| {
         (a.severity, std::cmp::Reverse(a.captures)).cmp(&(b.severity, std::cmp::Reverse(b.captures)))
     });
     rows

@@ -3,6 +3,7 @@
 use super::chunked::Chunked;
 use super::pool::Pool;
 use super::records::{AllocatorEvent, UNKNOWN};
+use crate::arrange::Arrange;
 use crate::terms::AllocatorKind;
 
 /// One allocator.
@@ -210,7 +211,7 @@ impl Allocator {
             }
         }
         self.order = order;
-        self.reserved.sort_by_key(|r| r.0);
+        self.reserved.arrange_by_key(|r| r.0);
         let mut before: Option<(u64, i64)> = None;
         for position in 0..self.order.len() {
             let Some(event) = self.order.get(position).and_then(|&i| self.events.get_mut(i as usize)) else {
@@ -241,7 +242,7 @@ impl Allocator {
             }
             before = Some((event.in_use, event.at));
         }
-        self.growths.sort_unstable();
+        self.growths.arrange();
     }
 }
 

@@ -6,6 +6,7 @@ use super::kernels::Kernels;
 use super::recorder::Recorder;
 use super::records::{RawExecution, flag};
 use super::tables::NONE;
+use crate::arrange::Arrange;
 use crate::terms::AllocatorKind;
 use std::collections::HashMap;
 
@@ -72,7 +73,7 @@ fn take_over(e: &mut RawExecution, part: &RawExecution) {
 
 /// Names executions on threads of their own by the call whose flow id they carry.
 pub(super) fn name_by_calls(recorder: &mut Recorder) {
-    recorder.calls.sort_by_key(|c| c.flow);
+    recorder.calls.arrange_by_key(|c| c.flow);
     for &(e, flow) in &recorder.enqueued {
         let Ok(i) = recorder.calls.binary_search_by_key(&flow, |c| c.flow) else { continue };
         let Some(call) = recorder.calls.get(i) else { continue };

@@ -14,6 +14,7 @@
 
 use super::allocator::Allocator;
 use super::records::UNKNOWN;
+use crate::arrange::Arrange;
 use std::collections::HashSet;
 
 /// Distinct pairs looked at in one stretch between growths: far more than are needed.
@@ -264,7 +265,7 @@ fn over_slack(a: Point, b: Point, r: impl Fn(f64, f64) -> f64) -> Option<(f64, f
 fn most_voted(votes: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
     let mut ends: Vec<(f64, i32)> = votes.iter().flat_map(|v| [(v.0, 1), (v.1, -1)]).collect();
     // Beginnings before ends of the same value: intervals include both.
-    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    ends.arrange_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
     let mut depth = 0i32;
     let mut stretches = Vec::new();
     for pair in ends.windows(2) {
@@ -273,7 +274,7 @@ fn most_voted(votes: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
             stretches.push((usize::try_from(depth).unwrap_or(0), pair[0].0, pair[1].0));
         }
     }
-    stretches.sort_by(|a, b| b.0.cmp(&a.0).then((a.2 - a.1).total_cmp(&(b.2 - b.1))));
+    stretches.arrange_by(|a, b| b.0.cmp(&a.0).then((a.2 - a.1).total_cmp(&(b.2 - b.1))));
     stretches.truncate(CANDIDATES);
     stretches
 }

@@ -3,6 +3,7 @@
 use super::heap::Packer;
 use super::module::{Builder, Group, Place, Style, Value};
 use super::shape::tuple_of;
+use crate::arrange::Arrange;
 use crate::proto::hlo::{
     BufferAllocationProto, BufferAssignmentProto, DeviceAssignmentProto, HeapSimulatorTrace,
     HloBufferDonorProto, HloInputOutputAliasProto, HloProto, LogicalBufferProto, ProgramShapeProto,
@@ -83,7 +84,7 @@ impl Builder {
         // XLA assigns the largest first; at launch the run asks for them in this order.
         let mut order: Vec<usize> =
             (0..self.groups.len()).filter(|&g| self.groups[g].place != Place::Temp).collect();
-        order.sort_by_key(|&g| std::cmp::Reverse(self.groups[g].size));
+        order.arrange_by_key(|&g| std::cmp::Reverse(self.groups[g].size));
         for g in order {
             let group = &self.groups[g];
             let assigned = std::iter::once(&g).chain(&members[g]).flat_map(|&g| &self.groups[g].buffers);
@@ -104,7 +105,7 @@ impl Builder {
         }
         let mut traces = Vec::new();
         let mut colors: Vec<i64> = self.groups.iter().map(|g| g.color).collect();
-        colors.sort_unstable();
+        colors.arrange();
         colors.dedup();
         for color in colors {
             let (size, assigned, events) = self.lay_out(color);

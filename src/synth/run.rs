@@ -6,6 +6,7 @@
 use super::bfc::{Bfc, Block, NoRoom};
 use super::program::{Planned, Program};
 use super::space::{Plane, Space, Stat};
+use crate::arrange::Arrange;
 use crate::units::Picos;
 
 /// Whose event names a run has.
@@ -343,7 +344,7 @@ impl Session {
     pub(super) fn settle(&mut self, until: i64) {
         let (line, now) = (self.line, self.now);
         self.line = self.pool;
-        self.staging.sort_by_key(|(at, _)| *at);
+        self.staging.arrange_by_key(|(at, _)| *at);
         let ended = self.staging.partition_point(|(at, _)| *at <= until);
         for (at, block) in self.staging.drain(..ended).collect::<Vec<_>>() {
             self.now = at;

@@ -1,6 +1,7 @@
 //! Captures: planes, lines, events, stats.
 
 use super::wire::Message;
+use crate::arrange::Arrange;
 use crate::units::Picos;
 use std::collections::BTreeMap;
 
@@ -232,7 +233,7 @@ impl Line {
         let origin = self.timestamp_ns.saturating_mul(1000);
         let mut order: Vec<&Event> = self.events.iter().collect();
         // A parent before its children, as the profiler sorts them.
-        order.sort_by_key(|e| (e.at, std::cmp::Reverse(e.duration)));
+        order.arrange_by_key(|e| (e.at, std::cmp::Reverse(e.duration)));
         for event in order {
             let mut written = Message::default();
             written.int(1, event.name);

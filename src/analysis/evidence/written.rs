@@ -1,6 +1,7 @@
 //! What the text of a failure means: findings out of what it says alone.
 
 use super::{constant, finding, fix, outside, with_sizes};
+use crate::arrange::Arrange;
 use crate::evidence::error_text::{ErrorText, Failure, FailureKind, PlanText, PoolDump, TextSize};
 use crate::findings::{cause_of_role, role_words};
 use crate::model::{Finding, Fix, Role, Severity};
@@ -95,7 +96,7 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     if found.iter().all(|f| f.severity != Severity::Error) {
         found.extend(request(facts));
     }
-    found.sort_by_key(|f| f.severity);
+    found.arrange_by_key(|f| f.severity);
     found
 }
 

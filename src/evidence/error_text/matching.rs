@@ -2,6 +2,7 @@
 
 use super::messages::LOADING;
 use super::{Failure, FailureKind, PlanTotals, TextSize};
+use crate::arrange::Arrange;
 use crate::plan::Summary;
 use crate::terms::BufferKind;
 use crate::units::Bytes;
@@ -270,7 +271,7 @@ fn requests(failure: &Failure, candidate: Candidate<'_>) -> Vec<RequestMatch> {
         })
         .collect();
     // The temp block first: it is the request that fails most often.
-    found.sort_by_key(|m| (m.kind != BufferKind::Temp, m.allocation));
+    found.arrange_by_key(|m| (m.kind != BufferKind::Temp, m.allocation));
     found
 }
 

@@ -26,6 +26,7 @@ pub use size::TextSize;
 pub(super) use plan::{opcode as opcode_of, role as role_of_buffer};
 pub(super) use words::quoted;
 
+use crate::arrange::Arrange;
 use lines::{Line, without_escapes, writers};
 
 /// How many lines after a message can still name its executable or begin its plan.
@@ -49,8 +50,8 @@ impl ErrorText {
             whole.pools.extend(one.pools.finish());
             whole.rematerialization.extend(one.rematerialization);
         }
-        whole.failures.sort_by_key(|f| f.line);
-        whole.pools.sort_by_key(|p| p.line);
+        whole.failures.arrange_by_key(|f| f.line);
+        whole.pools.arrange_by_key(|p| p.line);
         whole
     }
 

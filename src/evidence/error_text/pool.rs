@@ -4,6 +4,7 @@
 use super::lines::{Line, without_log_prefix};
 use super::words::{after, number_in};
 use super::{ChunksOfSize, PoolDump, TextSize};
+use crate::arrange::Arrange;
 use crate::units::Bytes;
 
 /// The dumps of one writer, line by line.
@@ -85,7 +86,7 @@ impl Pools {
     pub fn finish(mut self) -> Vec<PoolDump> {
         self.dumps.retain(|dump| !dump.is_empty());
         for dump in &mut self.dumps {
-            dump.in_use.sort_by_key(|c| std::cmp::Reverse((c.bytes.0.saturating_mul(c.count), c.bytes)));
+            dump.in_use.arrange_by_key(|c| std::cmp::Reverse((c.bytes.0.saturating_mul(c.count), c.bytes)));
         }
         self.dumps
     }

@@ -1,6 +1,7 @@
 //! Names for the arrays that a capture knows only by size, because they were allocated before it started.
 
 use super::MemoryProfile;
+use crate::arrange::Arrange;
 use crate::terms::SourceLine;
 use crate::units::{Bytes, Evidence};
 use schemars::JsonSchema;
@@ -122,11 +123,11 @@ pub fn match_sizes(
             let places = of_size.get(&chunk_bytes.0)?;
             let mut places: Vec<(SourceLine, u64)> =
                 places.iter().map(|(&place, &n)| (place.clone(), n)).collect();
-            places.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+            places.arrange_by_key(|(_, n)| std::cmp::Reverse(*n));
             let profile_count = places.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
             Some(BeforeMatch { chunk_bytes, count, profile_count, places, evidence: Evidence::Inferred })
         })
         .collect();
-    found.sort_by_key(|m| std::cmp::Reverse(m.chunk_bytes.0.saturating_mul(m.count)));
+    found.arrange_by_key(|m| std::cmp::Reverse(m.chunk_bytes.0.saturating_mul(m.count)));
     found
 }

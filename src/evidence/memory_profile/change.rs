@@ -1,6 +1,7 @@
 //! Two profiles of one process: what grew between them.
 
 use super::{MemoryProfile, ProfileStack};
+use crate::arrange::Arrange;
 use crate::terms::SourceLine;
 use crate::units::Bytes;
 use schemars::JsonSchema;
@@ -68,7 +69,7 @@ pub fn changes(before: &MemoryProfile, after: &MemoryProfile) -> Vec<StackChange
     }
     let differs = |c: &StackChange| (c.count_before, c.bytes_before) != (c.count_after, c.bytes_after);
     let mut changes: Vec<StackChange> = all.into_values().filter(differs).collect();
-    changes.sort_by_key(|c| (std::cmp::Reverse(c.growth()), std::cmp::Reverse(c.count_after)));
+    changes.arrange_by_key(|c| (std::cmp::Reverse(c.growth()), std::cmp::Reverse(c.count_after)));
     changes
 }
 

@@ -9,6 +9,7 @@ pub use before::{BeforeMatch, RestMatch, match_rest, match_sizes};
 pub use change::{StackChange, changes};
 pub use tree::{Tree, TreeNode};
 
+use crate::arrange::Arrange;
 use crate::proto::pprof as proto;
 use crate::terms::{SourceLine, Warning};
 use crate::units::Bytes;
@@ -156,7 +157,7 @@ impl MemoryProfile {
                     .collect(),
             })
             .collect();
-        stacks.sort_by_key(|s| std::cmp::Reverse((s.bytes, s.count)));
+        stacks.arrange_by_key(|s| std::cmp::Reverse((s.bytes, s.count)));
         let totals = totals(&stacks);
         Ok((MemoryProfile { totals, stacks, frames: made }, warnings))
     }
@@ -194,7 +195,7 @@ fn totals(stacks: &[ProfileStack]) -> Vec<ProfileTotal> {
             bytes,
         })
         .collect();
-    totals.sort_by_key(|t| std::cmp::Reverse((t.bytes, t.count)));
+    totals.arrange_by_key(|t| std::cmp::Reverse((t.bytes, t.count)));
     totals
 }
 

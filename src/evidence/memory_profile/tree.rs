@@ -1,6 +1,7 @@
 //! The stacks of a profile as one tree, from the program's outermost frame inwards: what a flame graph draws.
 
 use super::MemoryProfile;
+use crate::arrange::Arrange;
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ impl Tree {
         }
         let bytes: Vec<Bytes> = tree.nodes.iter().map(|n| n.bytes).collect();
         for node in &mut tree.nodes {
-            node.children.sort_by_key(|&c| std::cmp::Reverse(bytes.get(c as usize).copied()));
+            node.children.arrange_by_key(|&c| std::cmp::Reverse(bytes.get(c as usize).copied()));
         }
         tree
     }

@@ -1,6 +1,7 @@
 //! A text dump as the plan that a message prints.
 
 use super::{TextAllocation, XlaText};
+use crate::arrange::Arrange;
 use crate::evidence::error_text::{PlanText, PlanTotals, TextBuffer, TextSize, role_of_buffer};
 use crate::units::Bytes;
 
@@ -32,7 +33,7 @@ impl XlaText {
         for buffer in &mut buffers {
             (buffer.role, buffer.role_evidence) = role_of_buffer(buffer).unzip();
         }
-        buffers.sort_by_key(|b| std::cmp::Reverse(b.size));
+        buffers.arrange_by_key(|b| std::cmp::Reverse(b.size));
         buffers.truncate(top);
         PlanText { totals: self.totals(), buffers, usage: Vec::new() }
     }
@@ -114,7 +115,7 @@ impl XlaText {
     #[must_use]
     pub fn colors(&self) -> Vec<i64> {
         let mut colors: Vec<i64> = self.allocations.iter().map(|a| a.color).collect();
-        colors.sort_unstable();
+        colors.arrange();
         colors.dedup();
         colors
     }

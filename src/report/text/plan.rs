@@ -1,6 +1,7 @@
 //! The plan of a module as text.
 
 use super::{Page, grouped, or_unknown, percent};
+use crate::arrange::Arrange;
 use crate::model::{Buffer, BufferKind, Module, ModuleWhy, Report, Role, SourceLine};
 use crate::plain::short;
 use crate::units::Bytes;
@@ -17,7 +18,7 @@ pub(super) fn modules(out: &mut Page, report: &Report) {
         return;
     }
     let mut order: Vec<&Module> = report.modules.iter().collect();
-    order.sort_by_key(|m| (std::cmp::Reverse(need(m)), m.name.clone()));
+    order.arrange_by_key(|m| (std::cmp::Reverse(need(m)), m.name.clone()));
     out.title(&format!("Modules: {}", order.len()), "[read]");
     out.line(&format!("  {:<44} {:>12} {:>12} {:>12} {:>6}", "", "need", "temp", "parameters", "runs"));
     let most = if report.op_by_op.is_some() { MOST_OPERATIONS } else { MOST_MODULES };

@@ -3,6 +3,7 @@
 use super::super::bfc::{Bfc, Block};
 use super::super::program::Program;
 use super::{Kind, PERIOD};
+use crate::arrange::Arrange;
 
 /// One event of an allocator. Its time counts from the start of its step.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +118,7 @@ pub(super) fn simulate(program: &Program, devices: usize, steps: u64) -> Vec<(Ki
             }
         }
     }
-    main.sort_by_key(|e| (e.step, e.at));
+    main.arrange_by_key(|e| (e.step, e.at));
     let mut lines = vec![(Kind::Main, main)];
     lines.extend(pools.into_iter().enumerate().map(|(n, events)| (Kind::Pool(n), events)));
     lines.extend(launchers.into_iter().enumerate().map(|(d, events)| (Kind::Launcher(d), events)));

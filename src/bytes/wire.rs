@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Passes the next byte where it is this tag: the order of fields is known, and each nearly always there.
-    #[inline]
+    #[inline(always)]
     pub fn passes(&mut self, tag: u8) -> bool {
         let is = self.bytes.get(self.at) == Some(&tag);
         self.at += usize::from(is);
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// Where the slice ends inside it, or it is longer than 10 bytes.
-    #[inline]
+    #[inline(always)]
     pub fn varint(&mut self) -> Result<u64, Malformed> {
         // Most varints of a capture have one byte; the rest is not worth the room at every call.
         match self.bytes.get(self.at) {
@@ -151,7 +151,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// For field number 0, a group, or a cut varint.
-    #[inline]
+    #[inline(always)]
     pub fn head(&mut self) -> Result<Option<Head>, Malformed> {
         if self.at >= self.bytes.len() {
             return Ok(None);
@@ -175,7 +175,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// Where fewer are left.
-    #[inline]
+    #[inline(always)]
     pub fn chunk(&mut self, len: u64) -> Result<&'a [u8], Malformed> {
         let start = self.at;
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));

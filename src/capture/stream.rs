@@ -53,7 +53,7 @@ impl<'a> Event<'a> {
 
     /// One `XEvent` message; `None` where it is malformed. Fields are expected in the order of their numbers, as every
     /// protobuf writer puts them: what follows the first stat is taken for stats.
-    #[inline]
+    #[inline(always)]
     fn parse(body: &'a [u8]) -> Option<Event<'a>> {
         let mut event = Event { metadata_id: 0, offset_ps: Some(0), duration_ps: 0, stats: &[] };
         let mut cursor = Cursor::new(body);
@@ -268,7 +268,7 @@ impl Stream {
     }
 
     /// Walks a part of a line that starts at a field's tag and is at `self.at` of the file.
-    #[inline]
+    #[inline(always)]
     fn walk(&mut self, plane: u32, line: u32, chunk: &[u8], whole: bool, sink: &mut impl Sink) -> Walked {
         let base = self.at;
         let mut done = 0usize;

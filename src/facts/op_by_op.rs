@@ -1,6 +1,7 @@
 //! What ran, summed by function and by Python line: for programs that run op by op, of which hundreds of modules say less
 //! than these sums.
 
+use crate::arrange::Arrange;
 use crate::join::{Joined, Owner};
 use crate::model::{OpByOp, OpSum};
 use crate::run::Run;
@@ -109,7 +110,7 @@ impl<'a> Sums<'a> {
             live_bytes: Bytes(sum.live),
         };
         let mut rows: Vec<OpSum> = self.0.into_iter().map(row).collect();
-        rows.sort_by(|a, b| {
+        rows.arrange_by(|a, b| {
             (b.live_bytes, b.executions).cmp(&(a.live_bytes, a.executions)).then_with(|| a.name.cmp(&b.name))
         });
         rows

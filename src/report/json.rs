@@ -16,6 +16,15 @@ impl Formatter for Exact {
     fn write_i64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: i64) -> io::Result<()> {
         write!(writer, "{}", value.clamp(-(MOST_IN_JSON as i64), MOST_IN_JSON as i64))
     }
+
+    /// The same digits as serde_json's own, without the tables that it has beside the standard library's.
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        if (1e-5..1e-4).contains(&value.abs()) {
+            write!(writer, "{value}")
+        } else {
+            write!(writer, "{value:?}")
+        }
+    }
 }
 
 /// A report (or a summary, or several reports) as JSON on one line with a line end. Keys come in the order of the
@@ -30,4 +39,26 @@ pub fn to_json<T: Serialize>(report: &T) -> String {
     }
     json.push(b'\n');
     String::from_utf8_lossy(&json).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_written_as_serde_json_writes_them() {
+        let mut some =
+            vec![0.0, -0.0, 1.0, 0.1, 1e15, 1e16, 1e17, 123_456_789.125, f64::MAX, f64::MIN_POSITIVE, 5e-324];
+        for exponent in -20..25 {
+            for digits in [1.0, 1.5, 9.999_999, 3.333_333_333_333_333] {
+                some.push(digits * 10f64.powi(exponent));
+                some.push(-digits * 10f64.powi(exponent));
+            }
+        }
+        for value in some {
+            let theirs = serde_json::to_string(&value).unwrap().replace("e+", "e");
+            assert_eq!(to_json(&value).trim_end(), theirs, "{value:e}");
+        }
+        assert_eq!(to_json(&f64::NAN), "null\n");
+    }
 }

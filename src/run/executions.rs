@@ -91,7 +91,7 @@ pub(super) fn name_by_calls(recorder: &mut Recorder) {
 
 /// Finds the programs of executions on a CPU by the work that they handed to threads.
 pub(super) fn name_by_work(recorder: &mut Recorder) {
-    recorder.regions.sort_unstable();
+    recorder.regions.arrange();
     for &(flow, e) in &recorder.work {
         let i = recorder.regions.partition_point(|r| r.0 < flow);
         let Some(&(found, program)) = recorder.regions.get(i) else { continue };
@@ -218,7 +218,7 @@ impl OpenAt {
             by_device.entry(e.device).or_default().push((e.start, e.end, i as u32));
         }
         for list in by_device.values_mut() {
-            list.sort_unstable();
+            list.arrange();
         }
         OpenAt { by_device }
     }

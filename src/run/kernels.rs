@@ -4,6 +4,7 @@
 //! one of the device; the same `correlation_id` ties them, and one id can carry several kernels. The module's label
 //! may stand on either. Copies have no label and are no kernels.
 
+use crate::arrange::Arrange;
 use std::collections::HashMap;
 
 /// A label that is absent.
@@ -170,7 +171,7 @@ impl Kernels {
                 kernels.sparse.push((id, kind));
             }
         }
-        kernels.sparse.sort_unstable();
+        kernels.sparse.arrange();
         kernels.sparse.dedup_by(|b, a| {
             let same = a.0 == b.0;
             if same {

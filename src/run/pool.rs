@@ -76,9 +76,11 @@ fn digits(f: f32) -> (f64, f64) {
         return (0.0, 0.0);
     }
     let text = format!("{f:.5e}");
-    let value: f64 = text.parse().unwrap_or(f64::from(f));
-    let exponent: i32 = text.split('e').nth(1).and_then(|e| e.parse().ok()).unwrap_or(0);
-    (value, 0.5 * 10f64.powi(exponent - 5))
+    let (digits, exponent) = text.split_once('e').unwrap_or_default();
+    // As integers, whose quotient is the number nearest to the digits: reading decimals takes 10 kB of tables.
+    let digits: Option<u32> = digits.replace('.', "").parse().ok();
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    (digits.map_or(f64::from(f), |d| f64::from(d) / 10f64.powi(5 - exponent)), 0.5 * 10f64.powi(exponent - 5))
 }
 
 impl Allocator {

@@ -255,7 +255,7 @@ impl Recorder {
         self.state = Some(line);
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_in(&mut self, line: &mut LineState, id: i64, offset: i64, duration: i64, stats: &[u8]) {
         let at = line.base.saturating_add(offset);
         if line.part != Part::Host {

@@ -33,13 +33,18 @@ impl<T: Copy + PartialEq> IdMap<T> {
     }
 
     /// The value of `id`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, id: i64) -> T {
         match self.dense.get(id as usize) {
             Some(&value) if id >= 0 => value,
             _ if self.sparse.is_empty() => self.none,
-            _ => self.sparse.get(&id).copied().unwrap_or(self.none),
+            _ => self.get_sparse(id),
         }
+    }
+
+    #[inline(never)]
+    fn get_sparse(&self, id: i64) -> T {
+        self.sparse.get(&id).copied().unwrap_or(self.none)
     }
 }
 

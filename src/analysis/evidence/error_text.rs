@@ -2,6 +2,7 @@
 
 use super::written::{Facts, capital, findings, parts};
 use super::{constant, finding, limit, outside};
+use crate::arrange::Arrange;
 use crate::evidence::error_text::{CONSTANT, Candidate, ErrorText, FailureKind, TextMatch, match_failure};
 use crate::model::{
     Backend, ErrorTextReport, Finding, Limit, Platform, Report, Severity, SourceInfo, SourceKind, Verdict,
@@ -93,7 +94,7 @@ pub fn tell_beside(report: &mut Report) {
         let new = |f: &Finding| report.findings.iter().all(|other| other.id != f.id);
         let more: Vec<Finding> = findings(&facts).into_iter().filter(new).collect();
         report.findings.extend(more);
-        report.findings.sort_by_key(|f| f.severity);
+        report.findings.arrange_by_key(|f| f.severity);
         if report.verdict.status == VerdictStatus::CannotTell {
             report.verdict = verdict(&facts);
         }

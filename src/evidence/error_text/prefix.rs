@@ -4,6 +4,7 @@
 //! time, a level, a pod's name, it is the logger's, and stands before the other lines of the text too.
 
 use super::lines::Line;
+use crate::arrange::Arrange;
 use std::collections::HashMap;
 
 /// Words with which lines of XLA's messages begin.
@@ -57,10 +58,10 @@ impl Prefixes {
         }
         let mut forms: Vec<(String, u32)> = seen.into_iter().filter(|(_, n)| *n >= ENOUGH).collect();
         // The most frequent ones, and of these the longest first: one can begin as another.
-        forms.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        forms.arrange_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         forms.truncate(MOST_FORMS);
         let mut forms: Vec<String> = forms.into_iter().map(|(form, _)| form).collect();
-        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.arrange_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         Prefixes(forms)
     }
 

@@ -2,6 +2,7 @@
 //! what was made.
 
 use crate::analysis::{self, Options};
+use crate::bytes::Source;
 use crate::synth::scenarios::{ALL, Scenario, cut_off};
 use crate::synth::{check, scenarios};
 
@@ -36,7 +37,8 @@ pub fn outcomes() -> impl Iterator<Item = Outcome> {
 /// Analyses one.
 #[must_use]
 pub fn judge(scenario: &Scenario) -> Outcome {
-    let wrong = match analysis::read(scenario.bytes.as_slice(), "self-test.xplane.pb", |_| {}) {
+    let source: Box<dyn Source + '_> = Box::new(scenario.bytes.as_slice());
+    let wrong = match analysis::read(source, "self-test.xplane.pb", |_| {}) {
         Ok(mut session) => check::differences(scenario, &session.report(&Options::default())),
         Err(refusal) => vec![format!("it could not be read: {refusal}")],
     };

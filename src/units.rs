@@ -139,9 +139,30 @@ impl Evidence {
     }
 }
 
+/// A number as it is after it was written with six digits, and its power of ten.
+#[must_use]
+pub fn six_digits(f: f64) -> (f64, i32) {
+    let text = format!("{f:.5e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or_default();
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    // A quotient of integers is as near to the digits as reading them as a fraction, which takes 10 kB of tables.
+    let digits: Option<i32> = digits.replace('.', "").parse().ok();
+    (digits.map_or(f, |digits| f64::from(digits) / 10f64.powi(5 - exponent)), exponent)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn six_digits_are_those_that_would_be_read() {
+        for f in [0.1, 0.123_456_7, 1.0 / 3.0, 2.5e-7, 9.999_999, 123_456_789.0, -0.066_666_7, 0.0] {
+            let read: f64 = format!("{f:.5e}").parse().unwrap();
+            assert_eq!(six_digits(f).0, read);
+        }
+        assert_eq!(six_digits(0.0375).1, -2);
+        assert!(six_digits(f64::NAN).0.is_nan());
+    }
 
     #[test]
     fn sizes_read_as_people_write_them() {

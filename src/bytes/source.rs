@@ -40,6 +40,12 @@ pub trait Source {
     }
 }
 
+impl std::fmt::Debug for dyn Source + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.len())
+    }
+}
+
 /// The medium failed.
 #[derive(Debug, Clone, Error)]
 #[error("reading at byte {offset} failed: {message}")]

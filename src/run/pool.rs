@@ -15,6 +15,7 @@
 use super::allocator::Allocator;
 use super::records::UNKNOWN;
 use crate::arrange::Arrange;
+use crate::units::six_digits;
 use std::collections::HashSet;
 
 /// Distinct pairs looked at in one stretch between growths: far more than are needed.
@@ -75,12 +76,8 @@ fn digits(f: f32) -> (f64, f64) {
     if f == 0.0 {
         return (0.0, 0.0);
     }
-    let text = format!("{f:.5e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or_default();
-    // As integers, whose quotient is the number nearest to the digits: reading decimals takes 10 kB of tables.
-    let digits: Option<u32> = digits.replace('.', "").parse().ok();
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    (digits.map_or(f64::from(f), |d| f64::from(d) / 10f64.powi(5 - exponent)), 0.5 * 10f64.powi(exponent - 5))
+    let (value, exponent) = six_digits(f64::from(f));
+    (value, 0.5 * 10f64.powi(exponent - 5))
 }
 
 impl Allocator {

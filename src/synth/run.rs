@@ -7,7 +7,7 @@ use super::bfc::{Bfc, Block, NoRoom};
 use super::program::{Planned, Program};
 use super::space::{Plane, Space, Stat};
 use crate::arrange::Arrange;
-use crate::units::Picos;
+use crate::units::{Picos, six_digits};
 
 /// Whose event names a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,7 +247,7 @@ impl Session {
         // TraceMe writes numbers as text of six digits, and reads 0 back as an integer.
         let fragmentation = match bfc.fragmentation() {
             0.0 => Stat::Int(0),
-            f => Stat::Double(format!("{f:.5e}").parse().unwrap_or(f)),
+            f => Stat::Double(six_digits(f).0),
         };
         let stats = [
             ("allocator_name", Stat::Ref(&bfc.name)),

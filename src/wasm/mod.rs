@@ -9,6 +9,7 @@ mod blob;
 mod made;
 
 use crate::analysis::{Analysis, Options, Session};
+use crate::bytes::Source;
 use crate::report;
 use crate::units::Picos;
 use beside::Beside;
@@ -62,7 +63,7 @@ fn start() {
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Opening {
-    analysis: Analysis<BlobSource>,
+    analysis: Analysis<Box<dyn Source>>,
     /// Bytes given but not done with: the beginning of an event whose end comes with the next chunk.
     carry: Vec<u8>,
     /// Where in the file `carry` starts.
@@ -77,7 +78,9 @@ impl Opening {
     /// A sentence that says what the file is, if it is none that can be read.
     #[wasm_bindgen(constructor)]
     pub fn new(blob: web_sys::Blob, name: &str) -> Result<Opening, JsValue> {
-        let analysis = Analysis::open(BlobSource::new(blob)?, name).map_err(refusal)?;
+        // As any source, which the self-test reads too: a second core for another type would be in the file.
+        let source: Box<dyn Source> = Box::new(BlobSource::new(blob)?);
+        let analysis = Analysis::open(source, name).map_err(refusal)?;
         Ok(Opening { analysis, carry: Vec::new(), offset: 0 })
     }
 
@@ -118,7 +121,7 @@ impl Opening {
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Capture {
-    session: Session<BlobSource>,
+    session: Session<Box<dyn Source>>,
 }
 
 #[wasm_bindgen]

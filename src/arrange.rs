@@ -31,6 +31,28 @@ impl<T> Arrange<T> for [T] {
     }
 }
 
+/// The different ones of `items`, in order.
+pub(crate) fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = items.collect();
+    all.arrange();
+    all.dedup();
+    all
+}
+
+/// What has the same key together, in order of the keys.
+pub(crate) fn grouped<K: Ord, V>(pairs: impl Iterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut all: Vec<(K, V)> = pairs.collect();
+    all.arrange_by(|a, b| a.0.cmp(&b.0));
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in all {
+        match groups.last_mut() {
+            Some(group) if group.0 == key => group.1.push(value),
+            _ => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
 /// The swaps that sort a list of `len` entries, told how two of them compare.
 fn swaps(len: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = (0..len).collect();
@@ -80,5 +102,12 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn groups_keep_the_order_within() {
+        assert_eq!(distinct([3, 1, 3, 2].into_iter()), [1, 2, 3]);
+        let groups = grouped([("b", 1), ("a", 2), ("b", 0)].into_iter());
+        assert_eq!(groups, [("a", vec![2]), ("b", vec![1, 0])]);
     }
 }

@@ -7,7 +7,7 @@ use super::flow::{Flow, Op};
 use super::program::{Program, parameter_uses};
 use crate::arrange::Arrange;
 use crate::terms::Role;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// For each instruction of the forward pass its block's number, in order of running.
 pub(super) type Blocks = HashMap<u32, u32>;
@@ -79,7 +79,7 @@ pub(super) fn by_parameters(flow: &Flow<'_>, program: &Program) -> Blocks {
 #[derive(Default)]
 struct Group {
     is_block: bool,
-    readers: BTreeSet<u32>,
+    readers: HashSet<u32>,
     last: u32,
 }
 

@@ -6,7 +6,7 @@ use crate::arrange::Arrange;
 use crate::hlo::element_name;
 use crate::plan::{Parameter, Plan};
 use crate::terms::Role;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// A while loop with a known number of rounds: a `scan`.
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +110,7 @@ impl Program {
 
     /// Inputs are the arguments of which nothing is returned and that hold whole numbers, or are called as inputs are.
     fn find_inputs(&mut self) {
-        let mut by_argument: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut by_argument: HashMap<String, Vec<usize>> = HashMap::new();
         for (i, argument) in self.arguments.iter().enumerate() {
             let name = argument.path.split(['.', '[']).next().unwrap_or("").to_owned();
             by_argument.entry(name).or_default().push(i);

@@ -6,7 +6,7 @@ use super::fixes;
 use super::words::{count, name, percent};
 use crate::model::{Execution, Finding, Severity};
 use crate::units::{Bytes, Evidence};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// Copies in one execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,11 +24,11 @@ const WORTH: f64 = 0.01;
 /// (`AllocateCopyProtectedOutputBuffer`), without a word.
 pub(super) fn find(case: &Case) -> Option<Finding> {
     let (detail, module, space) = (case.detail?, case.module?, case.space?);
-    let mut planned: BTreeMap<Bytes, i64> = BTreeMap::new();
+    let mut planned: HashMap<Bytes, i64> = HashMap::new();
     for p in detail.launch.iter().filter(|p| !p.is_host()) {
         *planned.entry(p.size).or_default() += 1;
     }
-    let mut donated: BTreeMap<Bytes, i64> = BTreeMap::new();
+    let mut donated: HashMap<Bytes, i64> = HashMap::new();
     for p in detail.parameters().filter(|p| p.donated) {
         *donated.entry(p.bytes).or_default() += 1;
     }
@@ -75,8 +75,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
 
 /// The part of an execution's requests that is not planned and has the sizes of donated parameters, each counted as
 /// often as there are such parameters.
-fn copies(e: &Execution, planned: &BTreeMap<Bytes, i64>, donated: &BTreeMap<Bytes, i64>) -> Copies {
-    let mut left: BTreeMap<Bytes, i64> = BTreeMap::new();
+fn copies(e: &Execution, planned: &HashMap<Bytes, i64>, donated: &HashMap<Bytes, i64>) -> Copies {
+    let mut left: HashMap<Bytes, i64> = HashMap::new();
     for &request in &e.requested_bytes {
         *left.entry(request).or_default() += 1;
     }

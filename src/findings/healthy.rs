@@ -49,7 +49,7 @@ pub(super) fn tightest<'a>(case: &Case<'a>) -> Option<Headroom<'a>> {
 pub(super) fn ran(case: &Case) -> Option<(u64, u64)> {
     let executions = || case.report.executions.iter().filter(|e| e.outcome != Outcome::Failed);
     let n = executions().count() as u64;
-    let modules: std::collections::BTreeSet<_> = executions().map(|e| (&e.module, &e.program_id)).collect();
+    let modules: std::collections::HashSet<_> = executions().map(|e| (&e.module, &e.program_id)).collect();
     (n > 0).then_some((n, modules.len() as u64))
 }
 

@@ -5,9 +5,9 @@ use super::draft::Draft;
 use super::fixes;
 use super::op_by_op;
 use super::words::name;
-use crate::model::{Finding, Module, Severity};
+use crate::arrange::grouped;
+use crate::model::{Finding, Severity};
 use crate::units::{Bytes, Evidence};
-use std::collections::BTreeMap;
 
 /// A training and an evaluation batch, a last batch that is shorter, a few lengths: up to here that is normal.
 const MANY: usize = 8;
@@ -18,10 +18,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     if op_by_op::runs_op_by_op(case) {
         return None;
     }
-    let mut by_name: BTreeMap<&str, Vec<&Module>> = BTreeMap::new();
-    for m in &case.report.modules {
-        by_name.entry(&m.base_name).or_default().push(m);
-    }
+    let by_name = grouped(case.report.modules.iter().map(|m| (m.base_name.as_str(), m)));
     let (base, all) =
         by_name.into_iter().max_by_key(|(_, all)| all.len()).filter(|(_, all)| all.len() >= MANY)?;
     let of = |f: fn(&crate::model::Space) -> Bytes| all.iter().filter_map(|m| device_space(m)).map(f);

@@ -7,7 +7,7 @@ use super::words::{self, count, percent};
 use crate::arrange::Arrange;
 use crate::model::{Finding, LiveGroup, LiveKind, Module, Severity};
 use crate::units::{Bytes, Evidence};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 /// A module of one operation of `jax.numpy`, as dispatched op by op, has less: 17 instructions at most in 300 of them.
 /// The smallest real steps have hundreds.
@@ -31,17 +31,17 @@ fn measure(case: &Case) -> Option<OpByOp> {
     if case.module.is_some_and(|m| m.instructions > SMALL) {
         return None;
     }
-    let small: BTreeMap<&str, &Module> = case
+    let small: HashMap<&str, &Module> = case
         .report
         .modules
         .iter()
         .filter(|m| m.instructions <= SMALL)
         .map(|m| (m.program_id.as_str(), m))
         .collect();
-    let small_names: BTreeSet<&str> = small.values().map(|m| m.base_name.as_str()).collect();
-    let large_names: BTreeSet<&str> =
+    let small_names: HashSet<&str> = small.values().map(|m| m.base_name.as_str()).collect();
+    let large_names: HashSet<&str> =
         case.report.modules.iter().filter(|m| m.instructions > SMALL).map(|m| m.base_name.as_str()).collect();
-    let mut ran = BTreeSet::new();
+    let mut ran = HashSet::new();
     let mut executions = 0;
     for e in &case.report.executions {
         let id = e.program_id.as_deref();
@@ -144,7 +144,7 @@ fn python_lines(groups: &[&LiveGroup]) -> String {
 
 /// The three largest by name, and how many more there are.
 fn top<'a>(named: impl Iterator<Item = (&'a str, Bytes)>) -> String {
-    let mut sums: BTreeMap<&str, Bytes> = BTreeMap::new();
+    let mut sums: HashMap<&str, Bytes> = HashMap::new();
     for (name, bytes) in named {
         *sums.entry(name).or_default() += bytes;
     }

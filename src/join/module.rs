@@ -3,7 +3,7 @@
 use crate::capture::ModuleRef;
 use crate::plan::{LaunchAllocation, Summary};
 use crate::terms::{AllocatorKind, BufferKind};
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 /// A module: its names, and what it asks for at launch.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Module {
     first: [Option<usize>; 2],
     /// Sizes of the donated parameters: of such a size is the copy that XLA makes where the caller did not give the
     /// array away after all (`AllocateCopyProtectedOutputBuffer`).
-    pub donated: BTreeSet<u64>,
+    pub donated: HashSet<u64>,
 }
 
 impl Module {

@@ -10,6 +10,7 @@ mod summary;
 pub use findings::what_if_text;
 pub use summary::{status_words, summary_text};
 
+use crate::arrange::distinct;
 use crate::model::{Backend, Report, SourceKind};
 use crate::plain::{plain, short};
 use crate::units::{Bytes, Evidence};
@@ -70,14 +71,11 @@ fn head(out: &mut Page, report: &Report) {
     if let Some(vendor) = &platform.vendor {
         let _ = write!(line, " · {}", short(vendor, 20));
     }
-    let names: std::collections::BTreeSet<&str> =
-        platform.devices.iter().filter_map(|d| d.name.as_deref()).collect();
-    for name in names {
+    for name in distinct(platform.devices.iter().filter_map(|d| d.name.as_deref())) {
         let _ = write!(line, " · {}", short(name, 40));
     }
     if !platform.devices.is_empty() {
-        let memory: std::collections::BTreeSet<Bytes> =
-            platform.devices.iter().filter_map(|d| d.memory_bytes).collect();
+        let memory = distinct(platform.devices.iter().filter_map(|d| d.memory_bytes));
         let each: Vec<String> = memory.iter().map(ToString::to_string).collect();
         let count = platform.devices.len();
         let _ = write!(line, " · {count} device{}", if count == 1 { "" } else { "s" });

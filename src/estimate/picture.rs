@@ -1,8 +1,8 @@
 //! The plan as a picture: which stretch of memory is taken from when to when, and by what.
 
 use super::flow::{Flow, Life};
-use crate::hlo::{BufIx, Origins};
 use crate::arrange::Arrange;
+use crate::hlo::{BufIx, Origins};
 use crate::plan::Plan;
 use crate::terms::{BufferKind, Role};
 use std::collections::HashMap;

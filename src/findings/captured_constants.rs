@@ -4,6 +4,7 @@ use super::case::{Case, device_space};
 use super::draft::Draft;
 use super::fixes;
 use super::words::{self, count, name, shape};
+use crate::arrange::Arrange;
 use crate::model::{Finding, Fix, Severity};
 use crate::units::{Bytes, Evidence};
 
@@ -26,7 +27,7 @@ fn hoisted(case: &Case) -> Option<Finding> {
     let first_named = parameters.iter().filter(|p| p.path.is_some()).map(|p| p.number).min()?;
     let mut arrays: Vec<_> =
         parameters.iter().filter(|p| p.number < first_named && p.color == 0 && p.bytes.0 > 0).collect();
-    arrays.sort_by_key(|p| std::cmp::Reverse(p.bytes));
+    arrays.arrange_by_key(|p| std::cmp::Reverse(p.bytes));
     let bytes: Bytes = arrays.iter().map(|p| p.bytes).sum();
     let share = bytes.share_of(case.need()?).unwrap_or(0.0);
     if bytes.0 < WORTH_AT_ALL || (bytes.0 < WORTH && share < WORTH_SHARE) {

@@ -42,8 +42,8 @@ pub use limits::limits;
 pub use step_does_not_fit::{cause_of_role, role_words};
 pub use verdict::verdict;
 
-use crate::estimate::OnDemand;
 use crate::arrange::Arrange;
+use crate::estimate::OnDemand;
 use crate::model::{Finding, Report};
 
 /// The rule of one finding.

@@ -124,7 +124,7 @@ impl Context<'_> {
         let all = self.planned.entry(execution).or_insert_with(|| {
             let all = self.requests.of_execution(execution).iter().map(|r| r.planned);
             let mut all: Vec<u32> = all.filter(|p| *p != NONE).collect();
-            all.sort_unstable();
+            all.arrange();
             all
         });
         let obtained = all.partition_point(|p| (*p as usize) < planned) as u64;

@@ -1,9 +1,9 @@
 //! Buffers in words: what is where, who made it, what for.
 
 use super::{Life, Plan};
+use crate::arrange::Arrange;
 use crate::hlo::{BufIx, Hlo, Origins, Shape};
 use crate::plain::cut;
-use crate::arrange::Arrange;
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::{Bytes, Evidence};
 

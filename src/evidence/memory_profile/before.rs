@@ -74,7 +74,7 @@ pub fn match_rest(
         .into_iter()
         .filter_map(|(place, (count, bytes))| Some((place?.clone(), count, Bytes(bytes))))
         .collect();
-    places.sort_by_key(|(_, _, bytes)| std::cmp::Reverse(*bytes));
+    places.arrange_by_key(|(_, _, bytes)| std::cmp::Reverse(*bytes));
     (profile_count > 0).then(|| RestMatch {
         allocator: allocator.to_owned(),
         bytes: rest,

@@ -14,7 +14,7 @@ sanitizer=(--sanitizer none)
 [ -z "${ADDRESS_SANITIZER:-}" ] || sanitizer=(--sanitizer address)
 export RUSTC_BOOTSTRAP=1
 
-cargo run --quiet --release --bin seeds
+(cd .. && cargo run --quiet --locked --example fuzz-seeds)
 failed=()
 for target in "${targets[@]}"; do
   mkdir -p "corpus/$target"

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
     let write = |target: &str, name: &str, bytes: &[u8]| {
         fs::create_dir_all(corpus.join(target))?;
         fs::write(corpus.join(target).join(name), bytes)
@@ -42,7 +42,7 @@ fn main() -> std::io::Result<()> {
         write("error_text", &format!("text-{n}"), text.as_bytes())?;
     }
     // The files of the tests, sorted by their names.
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut folders = vec![fixtures];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

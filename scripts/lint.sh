@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every linter, warnings denied: Rust's formatter, clippy for this machine and for wasm32, biome and the types of
-# TypeScript and of the JavaScript beside it.
+# TypeScript and of the JavaScript beside it; the licences of the dependencies.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
@@ -37,6 +37,9 @@ step "types"
 node scripts/types.mjs --check
 node_modules/.bin/tsc -p tsconfig.json
 node_modules/.bin/tsc -p tsconfig.node.json
+
+step "licences of the dependencies"
+node scripts/licences.mjs
 
 step "workflows"
 zizmor --offline --quiet .github/workflows

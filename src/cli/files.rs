@@ -17,11 +17,17 @@ impl FileSource {
     /// # Errors
     /// As the system says.
     pub fn open(path: &Path) -> std::io::Result<FileSource> {
-        let file = File::open(path)?;
-        let meta = file.metadata()?;
+        // Before it is opened: a pipe that nobody writes to would never open.
+        let meta = std::fs::metadata(path)?;
         if meta.is_dir() {
             return Err(std::io::Error::other("this is a folder"));
         }
+        if !meta.is_file() {
+            return Err(std::io::Error::other(
+                "this is a pipe or a device, and a file is read in several places: save it as a file first",
+            ));
+        }
+        let file = File::open(path)?;
         Ok(FileSource { file, len: meta.len() })
     }
 }
@@ -104,7 +110,7 @@ fn walk(folder: &Path, deeper: usize, found: &mut Found) -> std::io::Result<()> 
             if deeper == 0 || walk(&path, deeper - 1, found).is_err() {
                 found.passed_over.push(path);
             }
-        } else if is_capture(&name_of(&path)) {
+        } else if is_capture(&name_of(&path)) && std::fs::metadata(&path).is_ok_and(|m| m.is_file()) {
             found.captures.push(path);
         } else {
             found.passed_over.push(path);
@@ -190,5 +196,20 @@ mod tests {
         assert_eq!(source.read_at(100, &mut buf).unwrap(), 0);
         assert_eq!(source.read_range(2..5).unwrap(), b"234");
         assert!(FileSource::open(top.path()).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_devices_are_refused_and_passed_over() {
+        assert!(
+            FileSource::open(Path::new("/dev/zero")).unwrap_err().to_string().contains("pipe or a device")
+        );
+        let top = tempfile::tempdir().unwrap();
+        let pipe = top.path().join("host.xplane.pb");
+        // Nobody writes to it: opening it would wait for ever.
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(FileSource::open(&pipe).is_err());
+        let found = captures_in(top.path()).unwrap();
+        assert_eq!((found.captures.len(), found.passed_over.len()), (0, 1));
     }
 }

@@ -1,8 +1,11 @@
 //! `oomscope merge`: the reports of many hosts as one.
 
 use super::args::FailOn;
+use super::files::FileSource;
 use super::{FOUND, READ, UNREADABLE, fails, print, write_to};
+use crate::bytes::Source;
 use crate::model::Report;
+use crate::plain::plain;
 use crate::report::{summarize, summary_text, to_json};
 use std::path::{Path, PathBuf};
 
@@ -17,7 +20,7 @@ pub(super) fn merge(paths: &[PathBuf], json: Option<&Path>, fail_on: Option<Fail
         match load(path) {
             Ok(mut some) => reports.append(&mut some),
             Err(why) => {
-                eprintln!("oomscope: {}: {why}", path.display());
+                eprintln!("oomscope: {}: {}", plain(&path.display().to_string()), plain(&why));
                 status = UNREADABLE;
             }
         }
@@ -38,7 +41,9 @@ pub(super) fn merge(paths: &[PathBuf], json: Option<&Path>, fail_on: Option<Fail
 
 /// One report, or an array of them.
 fn load(path: &Path) -> Result<Vec<Report>, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let source = FileSource::open(path).map_err(|e| e.to_string())?;
+    let bytes = source.read_range(0..source.len()).map_err(|e| e.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|_| "this is no text, and a JSON report is")?;
     let reports: Vec<Report> = if text.trim_start().starts_with('[') {
         serde_json::from_str(&text)
     } else {

@@ -36,7 +36,7 @@ pub fn main() -> ExitCode {
         // A reader that has seen enough (`| head`) closes the pipe: no failure.
         Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(READ),
         Err(e) => {
-            eprintln!("oomscope: {e}");
+            eprintln!("oomscope: {}", crate::plain::plain(&e.to_string()));
             ExitCode::from(UNREADABLE)
         }
     }

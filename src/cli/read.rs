@@ -41,7 +41,7 @@ pub(super) fn read(args: &Read) -> std::io::Result<u8> {
     let companions = match companions(args) {
         Ok(c) => c,
         Err(e) => {
-            eprintln!("oomscope: {e}");
+            eprintln!("oomscope: {}", plain::plain(&e));
             return Ok(UNREADABLE);
         }
     };

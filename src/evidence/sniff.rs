@@ -166,9 +166,10 @@ fn utf8_prefix(bytes: &[u8]) -> Option<&str> {
     }
 }
 
-/// Control characters that text does not have. Logs have colours (ESC), form feeds and backspaces.
+/// Control characters that text does not have. Logs have colours (ESC), titles of terminals (BEL ends them), form feeds
+/// and backspaces.
 fn is_control(b: u8) -> bool {
-    b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x08)
+    b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x07 | 0x08)
 }
 
 /// Whether `head` begins with a byte order mark of UTF-16, as the redirection of PowerShell writes logs.

@@ -10,8 +10,8 @@ pub(super) const IN_VAIN_PS: i64 = 9_990_000_000_000;
 /// Judges every execution.
 ///
 /// It ran if its launch was recorded, or kernels of it. It failed if an allocator waited 10 s inside it without an
-/// allocation at the end, or if it came to allocating and never to launching, where no events were lost around it.
-/// Otherwise the capture does not say.
+/// allocation at the end, or if it came to allocating and never to launching, where no events were lost around it and
+/// the whole file could be read. Otherwise the capture does not say.
 pub(super) fn judge(run: &Run, joined: &mut [JoinedExecution]) {
     let others_launched = run.executions().any(|e| e.launched());
     let mut waited = vec![false; joined.len()];
@@ -33,7 +33,8 @@ pub(super) fn judge(run: &Run, joined: &mut [JoinedExecution]) {
             Outcome::Ran
         } else if waited.get(i).copied().unwrap_or(false) {
             Outcome::Failed
-        } else if e.has_build() && !lost_around(run, &e) && (missing(one) || others_launched) {
+        } else if !run.damaged && e.has_build() && !lost_around(run, &e) && (missing(one) || others_launched)
+        {
             Outcome::Failed
         } else {
             Outcome::Unknown

@@ -121,6 +121,7 @@ impl Run {
             executions: sorted,
             listed,
             allocators,
+            damaged: index.warnings.iter().any(|w| w.code == "truncated" || w.code == "malformed"),
             warnings,
         }
     }

@@ -34,6 +34,8 @@ pub struct Run {
     pub kernels_recorded: bool,
     /// Copies within the device, by execution.
     pub copies: HashMap<usize, DeviceCopies>,
+    /// Whether parts of the file could not be read: what is not there may have been there.
+    pub damaged: bool,
     /// What was wrong.
     pub warnings: Vec<Warning>,
     pub(super) labels: Vec<String>,

@@ -34,7 +34,8 @@ pub fn damage_alone(seed: &[u8], rng: &mut Rng) -> Vec<u8> {
     largest(&mut space).map(|plan| damage(plan, rng)).unwrap_or_default()
 }
 
-fn damage(plan: &[u8], rng: &mut Rng) -> Vec<u8> {
+/// A plan, damaged in a few places.
+pub fn damage(plan: &[u8], rng: &mut Rng) -> Vec<u8> {
     let Ok(mut hlo) = HloProto::decode(plan) else { return plan.to_vec() };
     for _ in 0..1 + rng.below(4) {
         if rng.one_in(2) {

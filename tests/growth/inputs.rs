@@ -11,7 +11,7 @@ use prost::Message;
 
 const US: i64 = 1_000_000;
 
-fn space(planes: Vec<Plane>) -> Vec<u8> {
+pub fn space(planes: Vec<Plane>) -> Vec<u8> {
     Space { planes, hostname: "synthetic".into(), ..Space::default() }.encode()
 }
 

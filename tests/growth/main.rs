@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod counting;
+mod hostile;
 mod inputs;
 
 use counting::Cost;
@@ -104,4 +105,16 @@ growth! {
     sharers: "buffers that share one place", 2000, inputs::sharers;
     loops_inside_loops: "loops inside each other", 24, inputs::nested_loops;
     stack: "frames of one Python stack", 300, inputs::stack;
+    long_name: "arrays of one instruction and the length of its name", 500, hostile::long_name;
+    long_shape: "buffers of one shape and its length", 2000, hostile::long_shape;
+    long_paths: "stacks and their depth and the length of their paths", 1500, hostile::long_paths;
+    calls: "calls of one computation and its parameters", 1000, hostile::calls;
+    fusions: "fusions of one computation and its instructions", 1000, hostile::fusions;
+    readers: "readers of one tuple and its parts", 1000, hostile::readers;
+    outputs: "outputs that are one array and what lies beside it", 1000, hostile::outputs;
+    stacks: "stacks of one loop", 1000, hostile::stacks;
+    modules_of_one_name: "executed modules of one name", 500, hostile::modules_of_one_name;
+    modules_of_many_names: "executed modules", 500, hostile::modules_of_many_names;
+    modules_of_a_tpu: "modules of a TPU", 500, hostile::modules_of_a_tpu;
+    lines_out_of_order: "lines out of order", 500, hostile::lines_out_of_order;
 }

@@ -137,6 +137,8 @@ struct Reader {
     part: Part,
     /// Memory space of the short form since JAX 0.10.
     space: Option<i64>,
+    /// Positions of the allocations, by their numbers in the text.
+    by_index: HashMap<Option<u64>, usize>,
     /// The allocation that values belong to.
     current: Option<usize>,
     /// The value whose uses are being listed.
@@ -214,9 +216,10 @@ impl Reader {
     fn allocation(&mut self, line: &str) {
         if let Some(at) = line.find("allocation ").filter(|_| line.contains(": size ")) {
             let Some(found) = allocation::allocation(&line[at..]) else { return };
-            let known = self.text.allocations.iter().position(|a| a.index == found.index);
-            self.current = Some(known.unwrap_or(self.text.allocations.len()));
-            if known.is_none() {
+            let next = self.text.allocations.len();
+            let at = *self.by_index.entry(found.index).or_insert(next);
+            self.current = Some(at);
+            if at == next {
                 self.text.allocations.push(found);
             }
         } else if let Some(value) = line.strip_prefix("value: ").and_then(allocation::value) {

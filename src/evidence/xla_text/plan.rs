@@ -4,19 +4,23 @@ use super::{TextAllocation, XlaText};
 use crate::arrange::Arrange;
 use crate::evidence::error_text::{PlanText, PlanTotals, TextBuffer, TextSize, role_of_buffer};
 use crate::units::Bytes;
+use std::collections::HashSet;
 
 impl XlaText {
     /// Totals and the largest buffers, `top` of them, as in the message of a failure: those live at the peak where the dump
     /// says which these are, else all values of the plan, of which the ones of a temp block take turns.
     #[must_use]
     pub fn plan(&self, top: usize) -> PlanText {
+        let peak: HashSet<&str> =
+            self.peak.iter().map(|(name, _)| name.strip_suffix("{}").unwrap_or(name)).collect();
         let mut buffers: Vec<TextBuffer> = self
             .allocations
             .iter()
             .filter(|a| !a.thread_local)
             .flat_map(|a| a.values.iter().map(move |v| (a, v)))
             .filter(|(_, v)| {
-                self.peak.is_empty() || self.peak.iter().any(|(name, _)| is_named(&v.name, name))
+                // Live ranges name a value with its shape index, `dot.1{}`; the assignment leaves out an empty one.
+                peak.is_empty() || peak.contains(v.name.strip_suffix("{}").unwrap_or(&v.name))
             })
             .map(|(allocation, value)| TextBuffer {
                 size: value.size,
@@ -61,11 +65,6 @@ fn add<'a>(allocations: impl Iterator<Item = &'a TextAllocation>) -> TextSize {
         least_bytes: sum.least_bytes + size.least_bytes,
         most_bytes: sum.most_bytes + size.most_bytes,
     })
-}
-
-/// Live ranges name a value with its shape index, `dot.1{}`; the assignment leaves out an empty one.
-fn is_named(value: &str, in_range: &str) -> bool {
-    value == in_range || in_range.strip_suffix("{}") == Some(value)
 }
 
 fn kind(a: &TextAllocation) -> &'static str {

@@ -1,6 +1,6 @@
 //! The synthetic captures that the page carries in itself: samples to look at, and the self-test.
 
-use super::{refusal, to_js};
+use super::refusal;
 use crate::self_test;
 use crate::synth::scenarios::ALL;
 use serde::Serialize;
@@ -29,7 +29,7 @@ struct Check {
 #[wasm_bindgen]
 pub fn samples() -> Result<JsValue, JsValue> {
     let made = ALL.iter().take(SAMPLES).map(|(id, make)| Sample { id, title: make().about });
-    to_js(&made.collect::<Vec<_>>())
+    Ok(serde_wasm_bindgen::to_value(&made.collect::<Vec<_>>())?)
 }
 
 /// The bytes of a scenario.
@@ -54,5 +54,5 @@ pub fn self_test() -> Result<JsValue, JsValue> {
         passed: outcome.passed(),
         detail: if outcome.passed() { outcome.about.to_owned() } else { outcome.wrong.join("; ") },
     });
-    to_js(&checks.collect::<Vec<_>>())
+    Ok(serde_wasm_bindgen::to_value(&checks.collect::<Vec<_>>())?)
 }

@@ -142,7 +142,7 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
     case 'liveAt':
       return capture.liveAt(question.allocator, question.picoseconds);
     case 'whatIf':
-      return capture.whatIf([...question.fixes], question.module);
+      return capture.whatIf({ fixes: question.fixes, module: question.module });
     case 'text':
       return capture.text(question.kind, question.module);
     case 'add':

@@ -18,8 +18,10 @@ use crate::run::{Recorder, Run};
 use std::ops::Range;
 use thiserror::Error;
 
-/// Bytes read at a time by [`read`].
-const CHUNK: usize = 2 << 20;
+/// Bytes read at a time by [`read`]: few enough to stay in the processor's nearest memory.
+const CHUNK: usize = 256 << 10;
+/// Bytes read at a time where an event is longer than that.
+const LARGEST_CHUNK: usize = 2 << 20;
 /// Largest file of a kind that is read whole: modules alone, profiles, texts.
 const LARGEST_WHOLE: u64 = 2 << 30;
 
@@ -134,14 +136,17 @@ impl<S: Source> Analysis<S> {
 pub fn read<S: Source>(source: S, name: &str, mut progress: impl FnMut(u64)) -> Result<Session<S>, Refusal> {
     let mut analysis = Analysis::open(source, name)?;
     let mut buffer = Vec::new();
+    let mut most = CHUNK;
     while let Some(range) = analysis.wants() {
-        let want = range.end.saturating_sub(range.start).min(CHUNK as u64) as usize;
+        let want = range.end.saturating_sub(range.start).min(most as u64) as usize;
         buffer.resize(want, 0);
         let got = analysis.source.read_at(range.start, &mut buffer)?;
         let done = analysis.feed(range.start, &buffer[..got]);
-        if got == 0 || (done == 0 && analysis.wants().is_some_and(|r| r.start == range.start)) {
+        let stuck = done == 0 && analysis.wants().is_some_and(|r| r.start == range.start);
+        if got == 0 || (stuck && most == LARGEST_CHUNK) {
             break;
         }
+        most = if stuck { LARGEST_CHUNK } else { CHUNK };
         progress(range.start + done as u64);
     }
     analysis.finish()

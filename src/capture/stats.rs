@@ -82,6 +82,21 @@ impl<'a> RawStat<'a> {
     #[inline]
     #[must_use]
     pub fn value(self) -> Option<StatValue<'a>> {
+        // One integer and nothing else, as nearly every stat that is of interest.
+        let mut cursor = Cursor::new(self.fields);
+        let of: Option<fn(u64) -> StatValue<'a>> = match self.fields.first() {
+            Some(0x18) => Some(StatValue::Uint),
+            Some(0x20) => Some(|v| StatValue::Int(v as i64)),
+            Some(0x38) => Some(StatValue::Ref),
+            _ => None,
+        };
+        if let Some(of) = of
+            && cursor.chunk(1).is_ok()
+            && let Ok(value) = cursor.wide_varint()
+            && cursor.rest().is_empty()
+        {
+            return Some(of(value));
+        }
         StatRef::parse(self.fields).map(|s| s.value)
     }
 }
@@ -90,15 +105,31 @@ impl<'a> RawStat<'a> {
 /// the iteration.
 #[derive(Debug, Clone)]
 pub struct RawStats<'a> {
-    fields: Cursor<'a>,
-    number: u32,
+    rest: &'a [u8],
+    tag: u8,
 }
 
 impl<'a> RawStats<'a> {
     /// Stats in field `number` of a message, 1 to 15.
     #[must_use]
     pub fn new(message: &'a [u8], number: u32) -> RawStats<'a> {
-        RawStats { fields: Cursor::new(message), number }
+        RawStats { rest: message, tag: (number << 3 | 2) as u8 }
+    }
+
+    /// A stat written in another way than [`RawStats::next`] looks for first.
+    #[cold]
+    fn other(&mut self) -> Option<RawStat<'a>> {
+        let mut fields = Cursor::new(self.rest);
+        while let Ok(Some((number, value))) = fields.field() {
+            if number == u32::from(self.tag >> 3) {
+                self.rest = fields.rest();
+                let body = value.bytes();
+                let metadata_id = StatRef::parse(body).map_or(0, |s| s.metadata_id);
+                return Some(RawStat { metadata_id, fields: body });
+            }
+        }
+        self.rest = &[];
+        None
     }
 }
 
@@ -107,27 +138,22 @@ impl<'a> Iterator for RawStats<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<RawStat<'a>> {
-        loop {
-            let body = if self.fields.passes((self.number << 3 | 2) as u8) {
-                let len = self.fields.varint().ok()?;
-                self.fields.chunk(len).ok()?
-            } else {
-                let (number, value) = self.fields.next()?;
-                if number != self.number {
-                    continue;
-                }
-                value.bytes()
-            };
-            let mut stat = Cursor::new(body);
-            // The id comes first, as every writer puts it.
-            if stat.passes(0x08)
-                && let Ok(id) = stat.varint()
-            {
-                return Some(RawStat { metadata_id: id as i64, fields: stat.rest() });
+        // Under 128 bytes, the id first and of one or two bytes: so writers put nearly every stat.
+        if let [tag, len @ 2..0x80, 0x08, low, tail @ ..] = self.rest
+            && *tag == self.tag
+            && let Some((body, rest)) = tail.split_at_checked(usize::from(*len) - 2)
+        {
+            if *low < 0x80 {
+                self.rest = rest;
+                return Some(RawStat { metadata_id: i64::from(*low), fields: body });
             }
-            let metadata_id = StatRef::parse(body).map_or(0, |s| s.metadata_id);
-            return Some(RawStat { metadata_id, fields: body });
+            if let [high @ 0..0x80, fields @ ..] = body {
+                self.rest = rest;
+                let metadata_id = i64::from(*low & 0x7f) | i64::from(*high) << 7;
+                return Some(RawStat { metadata_id, fields });
+            }
         }
+        if self.rest.is_empty() { None } else { self.other() }
     }
 }
 

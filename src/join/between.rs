@@ -53,6 +53,8 @@ pub fn between(
     for c in checkpoints {
         by_line.entry((c.plane, c.line)).or_default().push(*c);
     }
+    // Looked for among all lines: once, not for each of them.
+    let base_ns = index.base_ns();
     let mut parts = Vec::new();
     for (p, plane) in index.planes.iter().enumerate() {
         for (l, line) in plane.lines.iter().enumerate() {
@@ -60,7 +62,7 @@ pub fn between(
                 continue;
             }
             let line_at = (p as u32, l as u32);
-            let origin = line_origin(run, index, line);
+            let origin = line_origin(run, base_ns, line);
             let points = by_line.get(&line_at).map_or(&[][..], Vec::as_slice);
             let at = |c: &Checkpoint| origin.saturating_add(c.offset_ps);
             let first = points.iter().rev().find(|c| at(c) <= window.start);
@@ -72,7 +74,7 @@ pub fn between(
             }
         }
     }
-    let mut sink = Times::new(run, index, window);
+    let mut sink = Times::new(run, base_ns, window);
     // A medium that fails here has failed before, and was reported then.
     let _ = read_lines(source, index, parts, &mut sink);
     sink.times(index)
@@ -83,14 +85,14 @@ fn of_host(plane: &Plane, line: &Line) -> bool {
 }
 
 /// The moment from which a line's offsets count.
-fn line_origin(run: &Run, index: &Index, line: &Line) -> i64 {
-    let ns = i128::from(line.timestamp_ns) - i128::from(index.base_ns());
+fn line_origin(run: &Run, base_ns: i64, line: &Line) -> i64 {
+    let ns = i128::from(line.timestamp_ns) - i128::from(base_ns);
     (ns * 1000 - i128::from(run.origin)).clamp(i128::from(i64::MIN / 2), i128::from(i64::MAX / 2)) as i64
 }
 
 struct Times<'a> {
     run: &'a Run,
-    index: &'a Index,
+    base_ns: i64,
     window: Range<i64>,
     plane: u32,
     origin: i64,
@@ -98,8 +100,8 @@ struct Times<'a> {
 }
 
 impl<'a> Times<'a> {
-    fn new(run: &'a Run, index: &'a Index, window: Range<i64>) -> Times<'a> {
-        Times { run, index, window, plane: 0, origin: 0, found: HashMap::new() }
+    fn new(run: &'a Run, base_ns: i64, window: Range<i64>) -> Times<'a> {
+        Times { run, base_ns, window, plane: 0, origin: 0, found: HashMap::new() }
     }
 
     fn times(self, index: &Index) -> Vec<HostTime> {
@@ -138,7 +140,7 @@ impl<'a> Times<'a> {
 impl Sink for Times<'_> {
     fn line(&mut self, at: LineAt<'_>) -> bool {
         self.plane = at.plane_index as u32;
-        self.origin = line_origin(self.run, self.index, at.line);
+        self.origin = line_origin(self.run, self.base_ns, at.line);
         true
     }
 

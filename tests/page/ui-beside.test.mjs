@@ -145,7 +145,8 @@ test('two profiles: the difference, whichever came first', async () => {
   await growth.waitFor();
   const both = [await growth.locator('tbody tr').innerText()];
   await page.getByRole('button', { name: 'Swap' }).click();
-  await page.getByText('−30.01 MiB').waitFor();
+  const turned = both[0]?.includes('+30.01 MiB') ? '−30.01 MiB' : '+30.01 MiB';
+  await growth.getByText(turned).first().waitFor();
   both.push(await growth.locator('tbody tr').innerText());
   assert.deepEqual(both.map((t) => /[+−][\d.]+ MiB/.exec(t)?.[0]).sort(), ['+30.01 MiB', '−30.01 MiB']);
   await context.close();

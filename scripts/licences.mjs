@@ -17,11 +17,16 @@ const PRODUCT = new Set([
 ]);
 const TOOLS = new Set([...PRODUCT, 'BlueOak-1.0.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'PSF-2.0', 'Python-2.0']);
 
-/** Whether an SPDX expression can be met with the allowed licences: one side of each OR, both of each AND. */
+/**
+ * Whether an SPDX expression can be met with the allowed licences: one side of each OR, both of each AND.
+ * @param {string} expression
+ * @param {Set<string>} allowed
+ */
 export function isMet(expression, allowed) {
   // The slash is an old way to write OR.
   const words = expression.replace(/\s*\/\s*/g, ' OR ').match(/\(|\)|[^\s()]+/g) ?? [];
   let at = 0;
+  /** @returns {boolean} */
   const one = () => {
     if (words[at] === '(') {
       at += 1;
@@ -36,6 +41,7 @@ export function isMet(expression, allowed) {
     }
     return allowed.has(name);
   };
+  /** @returns {boolean} */
   const all = () => {
     let met = one();
     while (words[at] === 'AND') {
@@ -44,6 +50,7 @@ export function isMet(expression, allowed) {
     }
     return met;
   };
+  /** @returns {boolean} */
   const any = () => {
     let met = all();
     while (words[at] === 'OR') {
@@ -57,15 +64,27 @@ export function isMet(expression, allowed) {
 
 function check() {
   const lists = ['metadata', '--format-version', '1', '--locked', '--all-features'];
-  const options = { encoding: 'utf8', maxBuffer: 1 << 28 };
-  const crates = JSON.parse(execFileSync('cargo', lists, options)).packages;
+  const told = execFileSync('cargo', lists, { encoding: 'utf8', maxBuffer: 1 << 28 });
+  /** @type {{ name: string, version: string, license: string | null }[]} */
+  const crates = JSON.parse(told).packages;
+  /** @type {Record<string, { version: string, license?: string }>} */
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages;
   const inPage = /^node_modules\/(preact|d3-hierarchy|uplot)$/;
+  /** @type {[string, string | null | undefined, Set<string>][]} */
   const all = [
-    ...crates.map((c) => [`${c.name} ${c.version}`, c.license, PRODUCT]),
+    ...crates.map(
+      (c) => /** @type {[string, string | null, Set<string>]} */ ([`${c.name} ${c.version}`, c.license, PRODUCT]),
+    ),
     ...Object.entries(lock)
       .filter(([path]) => path !== '')
-      .map(([path, p]) => [`${path} ${p.version}`, p.license, inPage.test(path) ? PRODUCT : TOOLS]),
+      .map(
+        ([path, p]) =>
+          /** @type {[string, string | undefined, Set<string>]} */ ([
+            `${path} ${p.version}`,
+            p.license,
+            inPage.test(path) ? PRODUCT : TOOLS,
+          ]),
+      ),
   ];
   const wrong = all.filter(([, licence, allowed]) => !isMet(licence ?? '', allowed));
   for (const [name, licence] of wrong) {

@@ -56,6 +56,54 @@ export async function addressOf(from) {
   return served.address;
 }
 
+/** How many times slower than this machine the page is to run: what passes only on a quick one has a race in it. */
+const slower = Number(process.env.OOMSCOPE_SLOWER ?? 1);
+
+/**
+ * A window whose gestures end when the page has shown what they led to: it does so once a frame.
+ * @param {import('playwright-core').BrowserContext} context
+ */
+export async function newPage(context) {
+  const page = await context.newPage();
+  if (slower > 1) {
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: slower });
+    // Frames come late as well.
+    await page.addInitScript((late) => {
+      const frame = requestAnimationFrame.bind(globalThis);
+      globalThis.requestAnimationFrame = (f) => frame(() => setTimeout(() => f(performance.now()), late));
+    }, 20 * slower);
+  }
+  for (const hand of [page.keyboard, page.mouse, page.touchscreen, Object.getPrototypeOf(page.locator('html'))])
+    untilShown(hand, (locator) => locator.page?.() ?? page);
+  return page;
+}
+
+const gestures = ['check', 'click', 'dblclick', 'down', 'fill', 'focus', 'hover', 'move', 'press', 'selectOption'];
+gestures.push('setInputFiles', 'tap', 'type', 'uncheck', 'up', 'wheel');
+const patient = new WeakSet();
+
+/**
+ * Makes the gestures of this object wait for two frames: one that shows the change, one that follows it.
+ * @param {any} hand
+ * @param {(hand: any) => import('playwright-core').Page} pageOf
+ */
+function untilShown(hand, pageOf) {
+  if (patient.has(hand)) return;
+  patient.add(hand);
+  for (const name of gestures) {
+    const gesture = hand[name];
+    if (typeof gesture !== 'function') continue;
+    hand[name] = async function (/** @type {any[]} */ ...given) {
+      const result = await gesture.apply(this, given);
+      await pageOf(this)
+        .evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))))
+        .catch(() => {}); // the gesture led to another page
+      return result;
+    };
+  }
+}
+
 /**
  * The page, opened in a window of its own.
  * @param {object} [options]
@@ -66,7 +114,7 @@ export async function addressOf(from) {
  */
 export async function openPage({ from = 'file', context: settings = {}, hash = '', init = '' } = {}) {
   const context = await (await browser()).newContext({ acceptDownloads: true, ...settings });
-  const page = await context.newPage();
+  const page = await newPage(context);
   if (init) await page.addInitScript(init);
   /** Addresses asked for, but for the page itself and its workers and downloads from memory. @type {string[]} */
   const requests = [];

@@ -152,10 +152,25 @@ test('two profiles: the difference, whichever came first', async () => {
   await context.close();
 });
 
-test('what is neither is read as ever, and takes the place of the capture', async () => {
-  const { page, context } = await openPage();
+test('what cannot be read does not take the place of an open capture', async () => {
+  const { page, context, complaints } = await openPage({ hash: '#view=plan' });
   await openMade(page);
+  const before = await page.getByRole('main').innerText();
   await drop(page, [{ name: 'next.xplane.pb', bytes: readFileSync(join(root, 'package.json')) }]);
-  await untilState(page, 'error');
+  const refused = page.locator('.trouble');
+  await refused.waitFor();
+  await untilState(page, 'done');
+  assert.match(await refused.innerText(), /^Not read: next\.xplane\.pb\. .+ What was open stays\.$/);
+  assert.ok((await page.getByRole('main').innerText()).endsWith(before));
+  assert.match(page.url(), /#view=plan/);
+  // It is told once, and the capture answers as before.
+  await page.getByRole('navigation').getByText('Capture').click();
+  await refused.waitFor({ state: 'detached' });
+  await page.getByText('made.xplane.pb').first().waitFor();
+  // One that can be read does.
+  await drop(page, [{ name: 'other.xplane.pb', bytes: made }]);
+  await page.getByText('other.xplane.pb').first().waitFor();
+  await untilState(page, 'done');
+  assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -96,10 +96,13 @@ function Content({ report }: { report: Report }) {
   const reasons = view === 'findings' || view === 'summary' ? [] : findingsAt(focus, report);
   return (
     <div class={model.loading === null ? 'view' : 'view stale'} aria-busy={model.loading !== null}>
-      {model.trouble !== null && (
-        <p class="note trouble">
-          <Prose text={model.trouble} />
-        </p>
+      {[model.refused, model.trouble].map(
+        (why) =>
+          why !== null && (
+            <p class="note trouble">
+              <Prose text={why} />
+            </p>
+          ),
       )}
       {reasons.length > 0 && (
         <p class="note">

@@ -4,6 +4,8 @@ import type { Beside, Capture, Client, Input, Item, Opening, PassedOver, Sample 
 import type { Report } from '../generated/report';
 import { besideOf, isCapture, isProfile } from './lib/beside';
 import { read, type Settings, START, type View, write } from './lib/route';
+import { cut } from './lib/text';
+import { plural } from './lib/units';
 
 export type Phase = 'empty' | 'reading' | 'done' | 'error';
 
@@ -24,6 +26,8 @@ export class Model {
   loading: string | null = null;
   /** Why the report asked for isn't shown. */
   trouble: string | null = null;
+  /** Why what was brought last isn't shown in place of what was open. */
+  refused: string | null = null;
   notice: Notice = { text: '', number: 0 };
   /** Sizes as bytes to the last one instead of GiB. */
   exact = false;
@@ -43,6 +47,8 @@ export class Model {
   private later: ReturnType<typeof setTimeout> | undefined;
   /** Captures kept from before, when files are added. */
   private kept: Item[] = [];
+  /** What was open when others were brought in its place: it comes back where none of them can be read. */
+  private before: { items: Item[]; settings: Settings; passedOver: readonly PassedOver[] } | null = null;
   /** Files that are no longer items of their own: they stand beside captures. */
   private readonly joined = new WeakSet<Item>();
   private readonly reports = new Map<Capture, Map<string, Promise<Report>>>();
@@ -162,13 +168,16 @@ export class Model {
       return;
     }
     const keep = add ? this.captures : [];
-    for (const item of this.items) if (!keep.includes(item)) this.forget(item);
+    if (!add && this.phase === 'done')
+      this.before = { items: this.items, settings: this.settings, passedOver: this.passedOver };
+    else for (const item of this.items) if (!keep.includes(item)) this.forget(item);
     this.kept = keep;
     this.items = keep;
     const fresh = this.phase === 'empty';
     this.phase = 'reading';
     this.report = null;
     this.trouble = null;
+    this.refused = null;
     this.selected = null;
     // A link that was opened before its capture keeps what it asked for.
     if (!fresh && !add) this.settings = START;
@@ -217,8 +226,14 @@ export class Model {
       this.passedOver = [...this.passedOver, ...left];
       this.items = this.items.filter((i) => !beside(i));
     }
+    const { before } = this;
+    this.before = null;
     if (captures.length === 0) {
       const cancelled = this.items.every((i) => i.state === 'cancelled');
+      if (before !== null) {
+        this.goBack(before, cancelled);
+        return;
+      }
       this.phase = cancelled ? 'empty' : 'error';
       if (cancelled) this.items = [];
       this.say(
@@ -226,6 +241,7 @@ export class Model {
       );
       return;
     }
+    for (const item of before?.items ?? []) this.forget(item);
     this.phase = 'done';
     const first = captures.findIndex((c) => !this.kept.includes(c));
     const [one, two] = captures.length === 2 ? captures.map((c) => c.capture as Capture) : [];
@@ -243,6 +259,24 @@ export class Model {
     else this.say(`${captures.length} captures read.`);
   }
 
+  /** What was brought can't be read: what was open stays, and it is said why. */
+  private goBack(before: NonNullable<Model['before']>, cancelled: boolean): void {
+    const failed = this.items.filter((i) => i.error !== null);
+    this.items = before.items;
+    this.settings = before.settings;
+    this.passedOver = before.passedOver;
+    this.phase = 'done';
+    this.address('replaceState');
+    this.refresh();
+    const more = failed.length > 1 ? ` (and ${plural(failed.length - 1, 'other file')})` : '';
+    const [first] = failed;
+    if (cancelled || first === undefined) this.say(cancelled ? 'Cancelled.' : 'Nothing could be read.');
+    else {
+      this.refused = `Not read: ${cut(first.path || first.name, 200)}${more}. ${first.error} What was open stays.`;
+      this.say(this.refused);
+    }
+  }
+
   cancel(): void {
     this.opening?.cancel();
   }
@@ -253,9 +287,10 @@ export class Model {
     this.looking = false;
     this.opening?.cancel();
     this.opening = null;
-    for (const item of this.items) this.forget(item);
+    for (const item of [...this.items, ...(this.before?.items ?? [])]) this.forget(item);
     this.items = [];
     this.kept = [];
+    this.before = null;
     this.report = null;
     this.trouble = null;
     this.phase = 'empty';
@@ -287,7 +322,10 @@ export class Model {
 
   /** Changes settings; `quietly` without a step for the back button. */
   go(change: Partial<Settings>, quietly = false): void {
-    if (!quietly) this.address('replaceState');
+    if (!quietly) {
+      this.address('replaceState');
+      this.refused = null;
+    }
     this.settings = { ...this.settings, ...change };
     // Dragging over a chart changes the moment faster than browsers let a page change its address.
     clearTimeout(this.later);
@@ -311,6 +349,7 @@ export class Model {
     const settings = read(location.hash);
     if (write(settings) === write(this.settings)) return;
     this.settings = settings;
+    this.refused = null;
     this.refresh();
   }
 

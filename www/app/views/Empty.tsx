@@ -9,7 +9,7 @@ import { useModel } from '../ui/context';
 
 const SNIPPET = `import jax
 
-# The with block writes the capture even when the step raises.
+# Written even when a step raises.
 with jax.profiler.trace("/tmp/profile"):
     for batch in batches[:5]:
         state = step(state, batch)

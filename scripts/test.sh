@@ -22,7 +22,7 @@ node scripts/build.mjs
 run "Rust" cargo test --quiet --locked
 run "core under Node" node --test --test-reporter=spec tests/wasm/
 run "build" node --test --test-reporter=spec tests/build/
-run "page" node --test --test-reporter=spec tests/page/
+run "page" node scripts/page-tests.mjs
 
 echo
 if [ ${#failed[@]} -gt 0 ]; then

@@ -36,6 +36,25 @@ pub fn short(text: &str, most: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// A shape without the layouts that XLA gives by default, last dimension first: `f32[8,4]` for `f32[8,4]{1,0}`. A layout
+/// of another order, or with tiles or a memory space, says something and stays.
+#[must_use]
+pub fn usual_shape(shape: &str) -> String {
+    let mut out = String::with_capacity(shape.len());
+    let mut rest = shape;
+    while let Some((before, opened)) = rest.split_once('{') {
+        let Some((layout, after)) = opened.split_once('}') else { break };
+        out.push_str(before);
+        let dimensions = layout.split(',').count();
+        if !layout.split(',').zip((0..dimensions).rev()).all(|(at, usual)| at.parse() == Ok(usual)) {
+            out.extend(["{", layout, "}"]);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Longest name kept of a capture or a module, in bytes: what JAX and XLA write stays far below. Names are shown in many
 /// rows, and one of megabytes would be repeated in each.
 pub const LONGEST_NAME: usize = 1024;
@@ -73,6 +92,23 @@ fn hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_layouts_that_say_something_are_shown() {
+        for (whole, shown) in [
+            ("f32[8,1024]{1,0}", "f32[8,1024]"),
+            ("f32[8,1024]{0,1}", "f32[8,1024]{0,1}"),
+            ("f32[5]{0}", "f32[5]"),
+            ("f32[]", "f32[]"),
+            ("pred[]{}", "pred[]{}"),
+            ("bf16[8,128]{1,0:T(8,128)(2,1)}", "bf16[8,128]{1,0:T(8,128)(2,1)}"),
+            ("(f32[2,3]{1,0}, s32[4]{0}, f32[2,2]{0,1})", "(f32[2,3], s32[4], f32[2,2]{0,1})"),
+            ("a{", "a{"),
+            ("}{}{0", "}{}{0"),
+        ] {
+            assert_eq!(usual_shape(whole), shown, "{whole}");
+        }
+    }
 
     #[test]
     fn nothing_in_a_name_reaches_the_terminal_but_text() {

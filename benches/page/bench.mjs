@@ -1,9 +1,10 @@
 // How long the page's worker takes for whole captures, beside the floor: a worker that only adds up the same bytes as
-// they come out of `blob.stream()`. Runs are interleaved, medians are told.
-//   node benches/page/bench.mjs [--runs 7] [--browser chromium|firefox] [--json out.json] FILE...
-import { statSync, writeFileSync } from 'node:fs';
+// they come out of `blob.stream()`. Runs are interleaved, medians are told. A folder is dropped on the page whole: the
+// time is that until its table stands there, and beside it the longest that the page kept a frame waiting.
+//   node benches/page/bench.mjs [--runs 7] [--browser chromium|firefox] [--json out.json] FILE|FOLDER...
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import puppeteer from 'puppeteer-core';
 import { addressOf, browserPath, closeBrowser } from '../../tests/page/harness.mjs';
@@ -87,6 +88,47 @@ async function once(what) {
   return { milliseconds, memory };
 }
 
+/**
+ * Files given to the page as a reader gives them.
+ * @param {import('puppeteer-core').Page} page
+ * @param {string[]} paths
+ */
+async function wholePage(page, paths) {
+  await page.goto(await addressOf('file'));
+  await new Promise((resolve) => setTimeout(resolve, 1500)); // until the core is compiled
+  const chooser = await page.evaluateHandle(() => {
+    const seen = { started: 0, over: 0, last: 0, longest: 0 };
+    Object.assign(globalThis, { seen });
+    const input = Array.from(document.querySelectorAll('input')).find((i) => i.type === 'file' && i.multiple);
+    // Before the page hears of them.
+    addEventListener(
+      'change',
+      () => Object.assign(seen, { started: performance.now(), last: performance.now() }),
+      true,
+    );
+    const frame = (/** @type {number} */ now) => {
+      if (seen.started > 0 && seen.over === 0) {
+        seen.longest = Math.max(seen.longest, now - seen.last);
+        seen.last = now;
+        if (['done', 'error'].includes(document.documentElement.dataset.state ?? '')) seen.over = performance.now();
+      }
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+    return input ?? null;
+  });
+  const input = chooser.asElement();
+  if (!input) throw new Error('the page has no chooser for several files');
+  await /** @type {import('puppeteer-core').ElementHandle<HTMLInputElement>} */ (input).uploadFile(...paths);
+  await page.waitForFunction(() => /** @type {any} */ (globalThis).seen.over > 0, { timeout: 600_000 });
+  const { seen, state } = await page.evaluate(() => ({
+    seen: /** @type {any} */ (globalThis).seen,
+    state: document.documentElement.dataset.state,
+  }));
+  if (state !== 'done') throw new Error('none of the files could be read');
+  return { milliseconds: seen.over - seen.started, longest: seen.longest };
+}
+
 /** @param {number[]} values */
 const median = (values) => values.slice().sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
@@ -103,6 +145,22 @@ for (const name of flags.browser) {
   const version = await browser.version();
   for (const file of files) {
     const page = await browser.newPage();
+    if (statSync(file).isDirectory()) {
+      const paths = readdirSync(file, { recursive: true, encoding: 'utf8' })
+        .map((f) => join(file, f))
+        .filter((f) => statSync(f).isFile());
+      const runs = [];
+      for (let run = 0; run < Number(flags.runs); run++) runs.push(await wholePage(page, paths));
+      await page.close();
+      const ours = runs.map((r) => r.milliseconds);
+      const frame = median(runs.map((r) => r.longest));
+      const bytes = paths.reduce((n, f) => n + statSync(f).size, 0);
+      results.push({ browser: version, file: `${paths.length} captures in one drop`, bytes, ours, frame });
+      console.log(
+        `${version}  ${paths.length} files: ours ${median(ours).toFixed(0)} ms, longest frame ${frame.toFixed(0)} ms`,
+      );
+      continue;
+    }
     await page.goto(await addressOf('file'));
     await page.evaluate(() => {
       const input = document.createElement('input');

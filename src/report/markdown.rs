@@ -2,7 +2,7 @@
 
 use super::text::status_words;
 use crate::model::{BufferKind, Finding, Fits, OpByOp, Report, Severity};
-use crate::plain::short;
+use crate::plain::{short, usual_shape};
 use crate::units::{Bytes, Evidence};
 use std::fmt::Write;
 
@@ -121,7 +121,7 @@ fn plan(out: &mut String, report: &Report) {
             out,
             "| {}{count} | {} | {} | {} | {place} |",
             b.bytes,
-            code(&b.shape),
+            code(&usual_shape(&b.shape)),
             b.role.key(),
             code(&b.instruction)
         );

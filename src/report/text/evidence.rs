@@ -6,7 +6,7 @@ use crate::model::{
     Failure, FailureKind, MemoryProfileReport, PlanText, ProfileStack, Report, RestMatch, SourceLine,
     TextBuffer, TextSize, TreeNode,
 };
-use crate::plain::short;
+use crate::plain::{short, usual_shape};
 use std::fmt::Write;
 
 /// Failures shown; a log of a loop that catches the error has hundreds.
@@ -142,7 +142,7 @@ fn row(out: &mut Page, b: &TextBuffer) {
         (false, None) => short(b.allocation_type.as_deref().unwrap_or(""), 24),
     };
     let size = b.size.map_or_else(|| "unknown".to_owned(), |s| s.about().to_string());
-    let shape = short(b.shape.as_deref().unwrap_or(""), 44);
+    let shape = short(&usual_shape(b.shape.as_deref().unwrap_or("")), 44);
     out.line(&format!("  {size:>12} {shape:<44} {kind}"));
     let mut by = String::new();
     if let Some(instruction) = &b.instruction {

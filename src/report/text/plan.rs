@@ -3,7 +3,7 @@
 use super::{Page, grouped, or_unknown, percent};
 use crate::arrange::Arrange;
 use crate::model::{Buffer, BufferKind, Module, ModuleWhy, Report, Role, SourceLine};
-use crate::plain::short;
+use crate::plain::{short, usual_shape};
 use crate::units::Bytes;
 use std::fmt::Write;
 
@@ -132,7 +132,7 @@ fn row(out: &mut Page, b: &Buffer) {
         BufferKind::Constant => "constant",
     };
     let count = if b.count > 1 { format!("×{}", b.count) } else { String::new() };
-    out.line(&format!("  {:>12} {count:<5} {:<38} {kind}", b.bytes.to_string(), short(&b.shape, 38)));
+    out.line(&format!("  {:>12} {count:<5} {:<38} {kind}", b.bytes.to_string(), short(&usual_shape(&b.shape), 38)));
     let mut by = format!("{} ({})", short(&b.instruction, 44), short(&b.opcode, 16));
     if let Some(at) = b.source.as_ref() {
         let _ = write!(by, "  {}", position(at));

@@ -57,7 +57,7 @@ export async function addressOf(from) {
 }
 
 /** How many times slower than this machine the page is to run: what passes only on a quick one has a race in it. */
-const slower = Number(process.env.OOMSCOPE_SLOWER ?? 1);
+export const slower = Number(process.env.OOMSCOPE_SLOWER ?? 1);
 
 /**
  * A window whose gestures end when the page has shown what they led to: it does so once a frame.

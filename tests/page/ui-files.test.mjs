@@ -40,6 +40,35 @@ test('fifty files: those that can be read are, each other one has its own senten
   await context.close();
 });
 
+test('programs of one name with other arguments are no peers', async () => {
+  const small = sharedFile('scenarios/s1_plan_too_large.xplane.pb');
+  const large = sharedFile('scenarios/s4_fsdp8_fits.xplane.pb');
+  if (!small || !large) return;
+  const { page, context } = await openPage();
+  await choose(page, [small, large]);
+  await page.getByRole('heading', { name: '2 captures, 9 devices' }).waitFor();
+  assert.match(await page.locator('.lede').innerText(), /GPU_5_bfc.*2\.00 GiB more than the median of 8 devices/);
+  const alone = page.getByRole('row', { name: /s1_plan_too_large/ });
+  assert.match(await alone.innerText(), /2\.79 GiB\s+–\s+no other device ran this program\s+Out of memory/);
+  await context.close();
+});
+
+test('where the plan needs the same, the comparison tells what else was alive', async () => {
+  const before = sharedFile('scenarios/s2b_gradients_not_kept.xplane.pb');
+  const after = sharedFile('scenarios/s2_gradients_kept.xplane.pb');
+  if (!before || !after) return;
+  const { page, context } = await openPage();
+  await choose(page, before);
+  await untilState(page, 'done');
+  await page.getByLabel('Add captures to compare').setInputFiles(after);
+  await page.getByRole('heading', { name: 'Before and after' }).waitFor();
+  assert.equal(
+    await page.locator('.big').innerText(),
+    'The plan needs the same, beside +831.21 MiB of other live arrays',
+  );
+  await context.close();
+});
+
 test('back leads to the table of files, however soon a reader left it', async () => {
   const { page, context } = await openPage();
   await choose(

@@ -14,6 +14,9 @@ export interface Pair {
   readonly better: -1 | 0 | 1;
 }
 
+export const NEED = 'need of the plan';
+export const OTHER = 'other live arrays at the last start';
+
 export function numbers(before: Report, after: Report): Pair[] {
   const side = (r: Report) => {
     const module = analysed(r);
@@ -35,7 +38,7 @@ export function numbers(before: Report, after: Report): Pair[] {
     better: 0,
   });
   return [
-    bytes('need of the plan', (s) => s.space?.need_bytes),
+    bytes(NEED, (s) => s.space?.need_bytes),
     bytes('parameters', (s) => s.space?.parameters_bytes),
     bytes('of these donated', (s) => s.space?.donated_bytes, 1),
     bytes('outputs', (s) => s.space?.outputs_bytes),
@@ -43,7 +46,7 @@ export function numbers(before: Report, after: Report): Pair[] {
     bytes('temp', (s) => s.space?.temp_bytes),
     bytes('heap peak', (s) => s.space?.heap_peak_bytes),
     bytes('needed at launch', (s) => s.space?.launch_need_bytes),
-    bytes('other live arrays at the last start', (s) => s.pool?.otherBytes),
+    bytes(OTHER, (s) => s.pool?.otherBytes),
     bytes('left in the pool', (s) => s.pool?.leftBytes, 1),
     bytes('pool', (s) => s.pool?.capacityBytes, 0),
     bytes('peak in use', (s) => s.pool?.allocator?.peak_bytes),

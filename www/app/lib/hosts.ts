@@ -71,9 +71,13 @@ export function deviceRows(reports: readonly Report[]): DeviceRow[] {
       failed: failed(a.device),
     }));
   });
-  // Peers run the same program.
-  const program = (r: Report) => analysed(r)?.base_name ?? r.module;
-  const medians = new Map<string | null, { peak: number | null; need: number | null; peers: number }>();
+  // Peers run the same program: many that are not have one name, but hardly the same arguments and results.
+  const program = (r: Report) => {
+    const module = analysed(r);
+    const space = module === null ? null : deviceSpace(module);
+    return [module?.base_name ?? r.module, space?.parameters_bytes, space?.outputs_bytes].join(' ');
+  };
+  const medians = new Map<string, { peak: number | null; need: number | null; peers: number }>();
   for (const name of new Set(reports.map(program))) {
     const own = rows.filter((r) => program(r.report) === name);
     const known = (of: 'peakBytes' | 'needBytes') => own.flatMap((r) => (r[of] === null ? [] : [r[of] as number]));

@@ -42,11 +42,11 @@ export function Difference({ bytes, better = -1 }: { bytes: number; better?: -1 
 }
 
 /** What the capture doesn't say. */
-export function Unknown() {
+export function Unknown({ why = 'not in the capture' }: { why?: string }) {
   return (
-    <span class="unknown">
+    <span class="unknown" title={why}>
       <span aria-hidden="true">–</span>
-      <span class="offscreen">not in the capture</span>
+      <span class="offscreen">{why}</span>
     </span>
   );
 }

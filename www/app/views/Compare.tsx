@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import type { Capture } from '../../client';
 import type { Report } from '../../generated/report';
 import { isProfile } from '../lib/beside';
-import { type BufferChange, bufferChanges, findingChanges, numbers } from '../lib/compare';
+import { type BufferChange, bufferChanges, findingChanges, NEED, numbers, OTHER, type Pair } from '../lib/compare';
 import { KIND, ROLE } from '../lib/palette';
 import { poolOf } from '../lib/pool';
 import { cut, plain } from '../lib/text';
@@ -130,6 +130,21 @@ function Side({ bytes, n }: { bytes: number; n: number }) {
   );
 }
 
+/** What changed most: the plan's need, or what else was alive beside it. */
+function headlineOf(pairs: readonly Pair[]): string | null {
+  const change = (what: string) => {
+    const pair = pairs.find((p) => p.label === what);
+    return pair === undefined || pair.before === null || pair.after === null ? null : pair.after - pair.before;
+  };
+  const need = change(NEED);
+  const other = change(OTHER);
+  if (need === null) return null;
+  if (need !== 0) return `The plan needs ${signedSize(need)}`;
+  return other === null || other === 0
+    ? 'The plan needs the same'
+    : `The plan needs the same, beside ${signedSize(other)} of other live arrays`;
+}
+
 function Comparison({ before, after }: { before: Report; after: Report }) {
   const a = poolOf(before);
   const b = poolOf(after);
@@ -137,7 +152,7 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
   const pairs = useMemo(() => numbers(before, after), [before, after]);
   const findings = useMemo(() => findingChanges(before, after), [before, after]);
   const buffers = useMemo(() => bufferChanges(before, after), [before, after]);
-  const need = pairs[0];
+  const headline = headlineOf(pairs);
   const same = buffers.filter((x) => x.beforeBytes === x.afterBytes).length;
   return (
     <>
@@ -145,13 +160,7 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
         <GaugeLines gauge={gauge} />
         <div class="row">
           <div>
-            {need !== undefined && need.before !== null && need.after !== null && (
-              <p class="big">
-                {need.after === need.before
-                  ? 'The plan needs the same'
-                  : `The plan needs ${signedSize(need.after - need.before)}`}
-              </p>
-            )}
+            {headline !== null && <p class="big">{headline}</p>}
             <p>
               <span class="soft">before </span>
               <Prose text={before.verdict.sentence} />

@@ -54,7 +54,8 @@ export function FilesView() {
         head: 'Off the median',
         numeric: true,
         sort: (r) => r.off,
-        cell: (r) => (r.off === null ? <Unknown /> : <Difference bytes={r.offBytes} />),
+        cell: (r) =>
+          r.off === null ? <Unknown why="no other device ran this program" /> : <Difference bytes={r.offBytes} />,
         help: 'The larger of the differences of peak and need from the median of all devices that ran the same program.',
       },
       {

@@ -132,7 +132,11 @@ fn row(out: &mut Page, b: &Buffer) {
         BufferKind::Constant => "constant",
     };
     let count = if b.count > 1 { format!("×{}", b.count) } else { String::new() };
-    out.line(&format!("  {:>12} {count:<5} {:<38} {kind}", b.bytes.to_string(), short(&usual_shape(&b.shape), 38)));
+    out.line(&format!(
+        "  {:>12} {count:<5} {:<38} {kind}",
+        b.bytes.to_string(),
+        short(&usual_shape(&b.shape), 38)
+    ));
     let mut by = format!("{} ({})", short(&b.instruction, 44), short(&b.opcode, 16));
     if let Some(at) = b.source.as_ref() {
         let _ = write!(by, "  {}", position(at));

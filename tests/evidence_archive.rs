@@ -5,6 +5,7 @@ use flate2::{Compression, write::DeflateEncoder, write::GzEncoder};
 use oomscope::bytes::{ReadError, Source};
 use oomscope::evidence::archive::{Limits, Note, walk};
 use oomscope::evidence::{Foreign, Kind};
+use oomscope::synth::rng::Rng;
 use std::cell::Cell;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -258,23 +259,67 @@ fn two_passes_over_many_captures_inflate_twice() {
     }
 }
 
-/// A zip of 30 entries in one place.
-fn overlapping() -> Vec<u8> {
-    let one = zip(&[("a", &vec![0; 60 << 20], true)]);
-    // The central directory of one entry, repeated.
-    let directory = one.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
-    let end = one.windows(4).rposition(|w| w == b"PK\x05\x06").unwrap();
-    let record = &one[directory..end];
-    let mut archive = one[..directory].to_vec();
-    for _ in 0..30 {
-        archive.extend(record);
+/// A zip with another list of its files: `list` is given the records of the files.
+fn relisted(zip: &[u8], list: impl FnOnce(Vec<&[u8]>) -> Vec<&[u8]>) -> Vec<u8> {
+    let find = |sign: &[u8]| zip.windows(4).position(|w| w == sign).unwrap();
+    let (directory, end) = (find(b"PK\x01\x02"), find(b"PK\x05\x06"));
+    let starts: Vec<usize> = (directory..end).filter(|&i| zip[i..].starts_with(b"PK\x01\x02")).collect();
+    let ends = starts.iter().skip(1).copied().chain([end]);
+    let records = list(starts.iter().zip(ends).map(|(&from, to)| &zip[from..to]).collect());
+    let (count, records) = (records.len() as u16, records.concat());
+    let mut tail = zip[end..].to_vec();
+    tail[8..10].copy_from_slice(&count.to_le_bytes());
+    tail[10..12].copy_from_slice(&count.to_le_bytes());
+    tail[12..16].copy_from_slice(&(records.len() as u32).to_le_bytes());
+    [&zip[..directory], &records, &tail].concat()
+}
+
+/// Files of an archive that lie in one place make of few bytes many.
+#[test]
+fn files_that_overlap_are_read_once() {
+    for pack in [true, false] {
+        let bytes = capture_like(1 << 20, 3);
+        let archive = relisted(&zip(&[("a", &bytes, pack)]), |records| vec![records[0]; 30]);
+        let (found, notes) = files(&archive.as_slice(), "x.zip", &Limits::default());
+        assert_eq!((found.len(), notes.len()), (1, 1));
+        assert_eq!(notes[0].path, "x.zip");
+        assert!(notes[0].sentence.starts_with("Its files overlap each other"), "{:?}", notes[0]);
     }
-    let mut tail = one[end..].to_vec();
-    tail[8..10].copy_from_slice(&30u16.to_le_bytes());
-    tail[10..12].copy_from_slice(&30u16.to_le_bytes());
-    tail[12..16].copy_from_slice(&(30 * record.len() as u32).to_le_bytes());
-    archive.extend(tail);
-    archive
+}
+
+/// What is packed is inflated from its beginning for each step back, but not once for each of many files.
+#[test]
+fn a_packed_archive_in_the_wrong_order_costs_a_multiple_of_its_length() {
+    let captures: Vec<_> = (0..400).map(|i| (format!("{i}.xplane.pb"), capture_like(10_000, i))).collect();
+    let listed: Vec<_> = captures.iter().map(|(n, c)| (n.as_str(), c.as_slice(), false)).collect();
+    let in_order = zip(&listed);
+    let mixed = relisted(&in_order, |mut records| {
+        let mut rng = Rng(1);
+        (1..records.len()).rev().for_each(|i| records.swap(i, rng.below(i as u64 + 1) as usize));
+        records
+    });
+    let limits = Limits { memory: 1 << 10, ..Limits::default() };
+    for (archive, most, ends) in [(in_order, 8.0, false), (mixed, 40.0, true)] {
+        let packed = gz(&archive);
+        let counting = Counting(&packed, Cell::new(0));
+        let (mut found, mut refusal) = (0, String::new());
+        let walked = walk(&counting, "run.zip.gz", &limits, &mut |file| {
+            found += 1;
+            match file.source.read_range(0..file.source.len()) {
+                Ok(_) => ControlFlow::Continue(()),
+                Err(why) => {
+                    refusal = why.to_string();
+                    ControlFlow::Break(())
+                }
+            }
+        });
+        let times = counting.1.get() as f64 / packed.len() as f64;
+        assert!(times < most, "the packed file was read {times:.1} times");
+        // Whoever reads first after that is told.
+        let refusal = walked.err().map_or(refusal, |why| why.to_string());
+        assert_eq!(refusal.contains("back and forth too often while it is packed"), ends, "{refusal:?}");
+        assert!(ends || found == 400);
+    }
 }
 
 #[test]
@@ -284,9 +329,12 @@ fn what_unpacks_to_absurd_sizes_is_refused() {
     let (found, notes) = files(&bomb.as_slice(), "x.gz", &limits);
     assert!(found.is_empty());
     assert!(notes[0].sentence.starts_with("It unpacks to more than the "), "{notes:?}");
-    // Entries of a zip may share their bytes: their sum is limited too.
-    let (found, notes) = files(&overlapping().as_slice(), "x.zip", &Limits { unpacked: 70 << 20, ..limits });
-    assert_eq!((found.len(), notes.len()), (2, 28));
+    // The sum of the files of an archive is limited too.
+    let zeros = vec![0; 30 << 20];
+    let archive = zip(&["a", "b", "c", "d", "e"].map(|name| (name, zeros.as_slice(), true)));
+    let (found, notes) =
+        files(&archive.as_slice(), "x.zip", &Limits { unpacked: 70 << 20, ratio: 1, ..limits });
+    assert_eq!((found.len(), notes.len()), (2, 3));
     assert!(notes[0].sentence.starts_with("With the files before it"), "{:?}", notes[0]);
     // The same behind trailers that lie: one that cannot be, so that it is inflated up to the limit, and one that can.
     let limits = Limits { unpacked: 1 << 20, ratio: 2, ..streaming() };

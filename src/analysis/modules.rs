@@ -55,10 +55,18 @@ impl Modules {
     ) -> Modules {
         let mut entries = Vec::new();
         let mut refused: Vec<(String, String, u64)> = Vec::new();
-        for name in modules(index) {
-            match read_hlo(source, &name) {
-                Ok(hlo) => {
-                    let summary = Summary::of(&hlo, backend);
+        let names = modules(index);
+        // In the order of the file: a packed one is inflated again for each step back.
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.arrange_by_key(|&i| names[i].hlo.start);
+        let mut read: Vec<(usize, Result<Summary, String>)> = order
+            .into_iter()
+            .map(|i| (i, read_hlo(source, &names[i]).map(|hlo| Summary::of(&hlo, backend))))
+            .collect();
+        read.arrange_by_key(|(i, _)| *i);
+        for (name, (_, read)) in names.into_iter().zip(read) {
+            match read {
+                Ok(summary) => {
                     for w in &summary.warnings {
                         warnings.push(Warning::at("module", name.hlo.start, format!("{}: {w}", name.name)));
                     }

@@ -5,13 +5,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod counting;
+mod evidence;
 mod hostile;
 mod inputs;
 
 use counting::Cost;
-use oomscope::analysis::{Options, read};
+use oomscope::analysis::{Options, Told, each};
 use oomscope::bytes::{ReadError, Source};
-use oomscope::report::to_json;
+use oomscope::report::{text, to_json};
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -35,13 +36,19 @@ impl Source for Counted<'_> {
 }
 
 /// What the whole pipeline costs on one file.
-fn cost(file: &[u8]) -> (Cost, u64, Duration) {
+fn cost(file: &[u8], name: &str) -> (Cost, u64, Duration) {
     let source = Counted { bytes: file, read: Cell::new(0) };
     let start = busy();
     let (cost, ()) = counting::measure(|| {
-        let mut session = read(&source, "host.xplane.pb", |_| {}).expect("a made file");
-        let report = session.report(&Options::default());
-        std::hint::black_box(to_json(&report).len());
+        let mut told = 0;
+        each(&source, name, &mut |one| {
+            told += 1;
+            if let Told::Session(_, mut session) = one {
+                let report = session.report(&Options::default());
+                std::hint::black_box((to_json(&report).len(), text(&report).len()));
+            }
+        });
+        assert!(told > 0, "nothing is said of a made file");
     });
     (cost, source.read.get(), busy().saturating_sub(start))
 }
@@ -56,10 +63,10 @@ fn busy() -> Duration {
     nanos.map_or_else(|| START.get_or_init(Instant::now).elapsed(), Duration::from_nanos)
 }
 
-/// Checks one way of growing: `make(n)` is a file with `n` of something.
-fn linear(what: &str, n: u64, make: fn(u64) -> Vec<u8>) {
+/// Checks one way of growing: `make(n)` is a file with `n` of something, called `name`.
+fn linear(what: &str, n: u64, name: &str, make: fn(u64) -> Vec<u8>) {
     let (one, two) = (make(n), make(2 * n));
-    let ((a, read_a, _), (b, read_b, _)) = (cost(&one), cost(&two));
+    let ((a, read_a, _), (b, read_b, _)) = (cost(&one, name), cost(&two, name));
     let pairs = [
         ("bytes of the file", one.len() as u64, two.len() as u64),
         ("allocations", a.allocations, b.allocations),
@@ -74,18 +81,19 @@ fn linear(what: &str, n: u64, make: fn(u64) -> Vec<u8>) {
     }
     // The system tells time on the processor in ticks: less than one is as good as one.
     let large = make(16 * n);
-    let fastest = |file: &[u8]| (0..3).map(|_| cost(file).2).min().unwrap();
+    let fastest = |file: &[u8]| (0..3).map(|_| cost(file, name).2).min().unwrap();
     let (once, sixteen) = (fastest(&one).max(Duration::from_millis(4)), fastest(&large));
     assert!(sixteen < once * 100, "sixteen times the {what} take {sixteen:?} after {once:?}");
 }
 
 macro_rules! growth {
-    ($($name:ident: $what:literal, $n:literal, $make:path;)*) => {
-        $(#[test] fn $name() { linear($what, $n, $make); })*
+    ($file:literal; $($name:ident: $what:literal, $n:literal, $make:path;)*) => {
+        $(#[test] fn $name() { linear($what, $n, $file, $make); })*
     };
 }
 
 growth! {
+    "host.xplane.pb";
     frames_of_python: "Python frames side by side", 4000, inputs::frames;
     frames_inside_frames: "Python frames inside each other", 4000, inputs::nested;
     events_out_of_order: "events in the reverse order of time", 4000, inputs::reversed;
@@ -118,4 +126,28 @@ growth! {
     modules_of_many_names: "executed modules", 500, hostile::modules_of_many_names;
     modules_of_a_tpu: "modules of a TPU", 500, hostile::modules_of_a_tpu;
     lines_out_of_order: "lines out of order", 500, hostile::lines_out_of_order;
+}
+
+growth! {
+    "memory.prof";
+    inlined_frames: "samples and the frames of the place they share", 1000, evidence::inlined_frames;
+    frames_of_long_files: "frames and the length of their file's name", 1000, evidence::frames_of_long_files;
+    samples_of_long_devices: "samples and the length of their device's name", 1000, evidence::samples_of_long_devices;
+    devices_of_a_profile: "devices of a profile", 2000, evidence::devices;
+    deep_stacks: "frames of the stacks of a profile", 2000, evidence::deep_stacks;
+}
+
+growth! {
+    "log.txt";
+    writers_of_one_failure: "processes with one failure", 1000, evidence::writers;
+    failures_of_one_line: "failures of one line", 1000, evidence::failures_of_one_line;
+    different_failures: "different failures", 1000, evidence::different_failures;
+    lines_after_a_long_name: "lines and the length of the allocator's name", 1000, evidence::lines_after_a_long_name;
+    dumps_of_pools: "dumps of pools", 500, evidence::dumps_of_pools;
+    beginnings_of_plans: "beginnings of plans", 1000, evidence::beginnings_of_plans;
+}
+
+growth! {
+    "module_0001.jit_step.gpu_after_optimizations-buffer-assignment.txt";
+    values_of_one_instruction: "values of one instruction and the length of its name", 1000, evidence::values_of_one_instruction;
 }

@@ -43,11 +43,15 @@ pub fn of_memory_profile(
     report
 }
 
+/// Devices whose arrays are looked for in a profile: more than a host has.
+const MOST_DEVICES: usize = 64;
+
 /// Adds a profile of the same process to the report of a capture: places in the program for the arrays that are older than
 /// the capture, which knows only their sizes. To be called before the report's lists are cut.
 pub fn add_memory_profile(report: &mut Report, profile: &MemoryProfile, top: usize) {
     let mut section = section(profile, Vec::new(), top);
-    for allocator in report.allocators.iter().filter(|a| a.kind == AllocatorKind::Device) {
+    let of_devices = report.allocators.iter().filter(|a| a.kind == AllocatorKind::Device);
+    for allocator in of_devices.take(MOST_DEVICES) {
         // An array of before the capture is known by itself, with an address, where it was freed in it.
         let sizes: Vec<(Bytes, u64)> = allocator
             .live_at_peak

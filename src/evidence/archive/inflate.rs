@@ -15,6 +15,12 @@ const HISTORY: usize = 512 << 10;
 /// what is looked up between (in a tar the next header).
 const CURSORS: usize = 3;
 
+/// How many times over a file is inflated. A capture takes two passes and one for each module that lies before the one
+/// read before it; an archive inside, whose list of files is in the order that costs most, one for each file.
+const MOST_TIMES: u64 = 32;
+/// A file as short as this costs nothing to inflate again.
+const LEAST_WORK: u64 = 1 << 20;
+
 /// How the bytes are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -38,6 +44,8 @@ pub(super) struct Inflate<'a> {
     over: Cell<bool>,
     cursors: RefCell<Vec<Cursor>>,
     clock: Cell<u64>,
+    /// Bytes inflated by all cursors.
+    work: Cell<u64>,
 }
 
 impl<'a> Inflate<'a> {
@@ -63,6 +71,7 @@ impl<'a> Inflate<'a> {
             over: Cell::new(false),
             cursors: RefCell::new(Vec::new()),
             clock: Cell::new(0),
+            work: Cell::new(0),
         };
         if declared.is_none() && inflate.measure().is_err() {
             // The medium's failure is met again, and reported, by the first read.
@@ -145,6 +154,12 @@ impl<'a> Inflate<'a> {
     fn advance(&self, cursor: &mut Cursor) -> Result<(), ReadError> {
         cursor.make_room();
         let before = cursor.end;
+        if self.work.get() / MOST_TIMES > self.len.get().max(before).max(LEAST_WORK) {
+            return Err(ReadError {
+                offset: before,
+                message: "it is read back and forth too often while it is packed; unpack it first".into(),
+            });
+        }
         while cursor.end == before && !cursor.ended {
             if cursor.taken == cursor.input.len() {
                 cursor.refill(self.packed)?;
@@ -159,6 +174,7 @@ impl<'a> Inflate<'a> {
                 Step::Cut => self.damaged(cursor, "the packed bytes end"),
             }
         }
+        self.work.set(self.work.get().saturating_add(cursor.end - before));
         if cursor.end > self.most {
             let excess = (cursor.end - self.most) as usize;
             cursor.history.truncate(cursor.history.len().saturating_sub(excess));

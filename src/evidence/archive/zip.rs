@@ -47,6 +47,8 @@ pub(super) fn entries(walk: &mut Walk<'_>, source: &dyn Source, path: &str, dept
             return Ok(ControlFlow::Continue(()));
         }
     };
+    // Files of an archive lie beside each other. Where they overlap, few bytes make any number of files.
+    let mut taken = 0u64;
     let mut records = archive.entries(&mut buffer);
     loop {
         let record = match records.next_entry() {
@@ -82,6 +84,11 @@ pub(super) fn entries(walk: &mut Walk<'_>, source: &dyn Source, path: &str, dept
             }
         };
         let stored = Part { source, start: range.0, len: range.1.saturating_sub(range.0) };
+        taken = taken.saturating_add(stored.len());
+        if taken > source.len() {
+            walk.note(path, "Its files overlap each other: it is damaged; the files before that were read.");
+            return Ok(ControlFlow::Continue(()));
+        }
         let flow = match method {
             CompressionMethod::STORE => walk.file(&stored, &inner, depth + 1)?,
             CompressionMethod::DEFLATE => {

@@ -62,8 +62,8 @@ pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
 /// The lines of each writer, in the order in which the writers first speak, without what loggers put before them.
 /// Launchers mark each line with its process (`[rank 3] `, `[1,3]<stderr>:`, `3: `, `(worker pid=7) `, `worker-3 | `), and
 /// lines of several processes interleave.
-pub(super) fn writers(text: &str) -> Vec<(String, Vec<Line<'_>>)> {
-    let mut writers: Vec<(String, Vec<Line<'_>>)> = Vec::new();
+pub(super) fn writers(text: &str) -> Vec<(&str, Vec<Line<'_>>)> {
+    let mut writers: Vec<(&str, Vec<Line<'_>>)> = Vec::new();
     let mut at = std::collections::HashMap::new();
     // Progress bars end their lines by a carriage return.
     for (i, line) in text.split(['\n', '\r']).enumerate() {
@@ -72,7 +72,7 @@ pub(super) fn writers(text: &str) -> Vec<(String, Vec<Line<'_>>)> {
         }
         let (mark, rest) = split_mark(line);
         let index = *at.entry(mark).or_insert_with(|| {
-            writers.push((mark.to_owned(), Vec::new()));
+            writers.push((mark, Vec::new()));
             writers.len() - 1
         });
         let number = i as u64 + 1;
@@ -188,19 +188,19 @@ mod tests {
     #[test]
     fn writers_are_told_apart() {
         let text = "[rank 0] a\n[rank 1] b\n[rank 0]   c\n3: d\n(W pid=7, ip=1.2.3.4) e\n[1,2]<stderr>:f\n\nplain\n[notice] g";
-        let found: Vec<(String, Vec<(u64, &str)>)> = writers(text)
+        let found: Vec<(&str, Vec<(u64, &str)>)> = writers(text)
             .into_iter()
             .map(|(mark, lines)| (mark, lines.iter().map(|l| (l.number, l.text)).collect()))
             .collect();
         assert_eq!(
             found,
             [
-                ("[rank 0]".into(), vec![(1, "a"), (3, "  c")]),
-                ("[rank 1]".into(), vec![(2, "b")]),
-                ("3:".into(), vec![(4, "d")]),
-                ("(W pid=7, ip=1.2.3.4)".into(), vec![(5, "e")]),
-                ("[1,2]<stderr>:".into(), vec![(6, "f")]),
-                (String::new(), vec![(8, "plain"), (9, "[notice] g")]),
+                ("[rank 0]", vec![(1, "a"), (3, "  c")]),
+                ("[rank 1]", vec![(2, "b")]),
+                ("3:", vec![(4, "d")]),
+                ("(W pid=7, ip=1.2.3.4)", vec![(5, "e")]),
+                ("[1,2]<stderr>:", vec![(6, "f")]),
+                ("", vec![(8, "plain"), (9, "[notice] g")]),
             ]
         );
     }

@@ -8,7 +8,8 @@
 
 use super::lines::{Line, without_log_prefix};
 use super::words::{Words, bare, number_in, size_in};
-use super::{Failure, FailureKind, RematText, TextSize, signs};
+use super::{Failure, FailureKind, MOST_FAILURES, RematText, TextSize, signs};
+use crate::plain::cut;
 use crate::units::Bytes;
 
 /// What a request for one of the program's constants is called.
@@ -196,7 +197,7 @@ fn size(words: &[&str], at: usize) -> Option<TextSize> {
 
 fn name(words: &[&str], at: usize) -> Option<String> {
     let name = words.get(at)?.trim_matches(|c: char| "().,:;'\"%".contains(c));
-    (!name.is_empty()).then(|| name.to_owned())
+    (!name.is_empty()).then(|| cut(name))
 }
 
 fn ordinal(words: &[&str], at: usize) -> Option<u32> {
@@ -217,10 +218,14 @@ pub(super) fn failures(lines: &[Line<'_>]) -> Vec<Failure> {
             if let Some(captured) = words.pass(rule.pattern) {
                 let mut failure = blank(rule.kind, line);
                 (rule.fill)(&mut failure, &captured);
-                complete(&mut failure, words, lines);
+                complete(&mut failure, words);
                 found.push(failure);
                 break;
             }
+        }
+        // A line of megabytes could hold any number.
+        if found.len() == MOST_FAILURES {
+            break;
         }
         // To the next word.
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -232,6 +237,11 @@ pub(super) fn failures(lines: &[Line<'_>]) -> Vec<Failure> {
         let mut failure = blank(kind, line);
         failure.what = Some(sign.to_owned());
         found.push(failure);
+    }
+    // XLA's code stands before the sentence, or behind it.
+    if !found.is_empty() {
+        let code = line.text.split_whitespace().find_map(error_code);
+        found.iter_mut().for_each(|f| f.error_code = code.map(str::to_owned));
     }
     found
 }
@@ -268,8 +278,15 @@ pub(super) fn blank(kind: FailureKind, line: &Line<'_>) -> Failure {
     }
 }
 
-/// What stands behind the sentence, and before it on its line.
-fn complete(failure: &mut Failure, mut words: Words<'_, '_>, lines: &[Line<'_>]) {
+/// `E1000` of `E1000:`.
+fn error_code(word: &str) -> Option<&str> {
+    let code = word.strip_suffix(':')?;
+    let digits = code.strip_prefix('E')?;
+    (digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit())).then_some(code)
+}
+
+/// What stands behind the sentence.
+fn complete(failure: &mut Failure, mut words: Words<'_, '_>) {
     if let Some(found) = words.pass("with allocator {}") {
         failure.allocator = name(&found, 0);
         failure.device = words.pass("on device {}").and_then(|w| ordinal(&w, 0));
@@ -288,7 +305,7 @@ fn complete(failure: &mut Failure, mut words: Words<'_, '_>, lines: &[Line<'_>])
     for word in words.take(40) {
         if let Some(name) = word.split_once("executable_name='").and_then(|(_, rest)| rest.split('\'').next())
         {
-            failure.executable.get_or_insert_with(|| name.to_owned());
+            failure.executable.get_or_insert_with(|| cut(name));
         }
         if word.starts_with("space=") && bare(word) != "space=hbm" {
             failure.kind = FailureKind::CompileVmem;
@@ -298,12 +315,6 @@ fn complete(failure: &mut Failure, mut words: Words<'_, '_>, lines: &[Line<'_>])
             break;
         }
     }
-    let Some(line) = lines.first() else { return };
-    failure.error_code = line.text.split_whitespace().find_map(|w| {
-        let code = w.strip_suffix(':')?;
-        let digits = code.strip_prefix('E')?;
-        (digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit())).then(|| code.to_owned())
-    });
 }
 
 /// What XLA's rematerialization says of its limit (`xla/hlo/transforms/simplifiers/hlo_rematerialization.cc`).

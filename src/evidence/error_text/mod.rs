@@ -27,6 +27,7 @@ pub(super) use plan::{opcode as opcode_of, role as role_of_buffer};
 pub(super) use words::quoted;
 
 use crate::arrange::Arrange;
+use crate::plain::cut;
 use lines::{Line, without_escapes, writers};
 
 /// How many lines after a message can still name its executable or begin its plan.
@@ -41,6 +42,7 @@ impl ErrorText {
         let mut whole = ErrorText::default();
         let text = without_escapes(text);
         for (writer, lines) in writers(&text) {
+            let writer = cut(writer);
             let mut one = Reader::default();
             one.read(&lines);
             for failure in one.failures {
@@ -132,7 +134,8 @@ fn same_event(a: &Failure, b: &Failure) -> bool {
 fn merge(into: &mut Failure, other: Failure) {
     into.count += other.count;
     for writer in other.writers {
-        if !into.writers.contains(&writer) {
+        // Writers are read one after the other: it was the last one, or is new.
+        if into.writers.last() != Some(&writer) {
             into.writers.push(writer);
         }
     }
@@ -165,8 +168,8 @@ impl Reader {
         let mut last: Option<(usize, usize)> = None;
         let mut at = 0;
         while let Some(line) = lines.get(at) {
-            let allocator = self.failures.last().and_then(|f| f.allocator.as_deref()).map(str::to_owned);
-            if self.pools.line(line, allocator.as_deref()) {
+            let allocator = self.failures.last().and_then(|f| f.allocator.as_deref());
+            if self.pools.line(line, allocator) {
                 at += 1;
                 continue;
             }

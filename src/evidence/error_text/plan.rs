@@ -5,6 +5,7 @@ use super::lines::{Line, without_log_prefix};
 use super::words::{after, quoted};
 use super::{PlanText, TextBuffer, TextSize, UsagePart};
 use crate::hlo::role_of;
+use crate::plain::cut;
 use crate::terms::{Role, SourceLine};
 use crate::units::Evidence;
 
@@ -193,20 +194,20 @@ impl Reader {
             self.continued = 0;
             return true;
         } else if let Some(v) = value("XLA Label:") {
-            self.set(|b| b.opcode = Some(v.to_owned()));
+            self.set(|b| b.opcode = Some(cut(v)));
         } else if let Some(v) = value("XLA label:") {
             self.set(|b| b.instruction = Some(v.to_owned()));
             self.field = Field::Label;
             self.continued = 0;
             return true;
         } else if let Some(v) = value("Entry Parameter Subshape:") {
-            self.set(|b| (b.parameter, b.shape) = (true, Some(v.to_owned())));
+            self.set(|b| (b.parameter, b.shape) = (true, Some(cut(v))));
         } else if let Some(v) = value("Shape:") {
-            self.set(|b| b.shape = Some(v.to_owned()));
+            self.set(|b| b.shape = Some(cut(v)));
         } else if let Some(v) = value("Allocation type:") {
             self.set(|b| {
                 b.parameter = v.contains("arg");
-                b.allocation_type = Some(v.to_owned());
+                b.allocation_type = Some(cut(v));
             });
         } else if value("Extra memory due to padding:").is_none() && !trimmed.starts_with("=====") {
             return false;
@@ -258,7 +259,7 @@ fn finish(buffer: &mut TextBuffer) {
     });
     // `%fusion.1668 = f32[4,128]{1,0:T(8,128)} fusion(s32[4]{0} %copy.130), kind=kLoop, …`
     if let Some((name, rest)) = label.as_deref().and_then(|l| l.split_once(" = ")) {
-        buffer.instruction = Some(name.trim().trim_start_matches('%').to_owned());
+        buffer.instruction = Some(cut(name.trim().trim_start_matches('%')));
         buffer.opcode = opcode(rest);
     }
     (buffer.role, buffer.role_evidence) = role(buffer).unzip();
@@ -292,5 +293,5 @@ pub(in crate::evidence) fn opcode(text: &str) -> Option<String> {
         c == ' ' && depth == 0
     })?;
     let opcode = text[end..].trim_start().split('(').next()?;
-    (!opcode.is_empty()).then(|| opcode.to_owned())
+    (!opcode.is_empty()).then(|| cut(opcode))
 }

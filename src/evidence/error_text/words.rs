@@ -2,6 +2,7 @@
 
 use super::TextSize;
 use super::lines::{Line, without_log_prefix};
+use crate::plain::{LONGEST_NAME, cut};
 
 /// How many lines a message may be broken into.
 const MOST_LINES: usize = 8;
@@ -79,13 +80,16 @@ pub(super) fn after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     before.is_none_or(|c| !c.is_alphanumeric() && c != '_').then(|| line[at + key.len()..].trim_start())
 }
 
-/// The value of `key="…"` in a line; `\"` in it is a quote.
+/// The value of `key="…"` in a line, up to [`LONGEST_NAME`] bytes; `\"` in it is a quote.
 pub(in crate::evidence) fn quoted(line: &str, key: &str) -> Option<String> {
     let start = after(line, &format!("{key}=\""))?;
     // `after` trims; the quote's content keeps its own beginning, which is never space in metadata.
     let mut value = String::new();
     let mut chars = start.chars();
     while let Some(c) = chars.next() {
+        if value.len() > LONGEST_NAME {
+            return Some(cut(&value));
+        }
         match c {
             '"' => return Some(value),
             '\\' => value.extend(chars.next()),

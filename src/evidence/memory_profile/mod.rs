@@ -10,6 +10,7 @@ pub use change::{StackChange, changes};
 pub use tree::{Tree, TreeNode};
 
 use crate::arrange::Arrange;
+use crate::plain::{LONGEST_NAME, cut, cut_path};
 use crate::proto::pprof as proto;
 use crate::terms::{SourceLine, Warning};
 use crate::units::Bytes;
@@ -114,13 +115,26 @@ impl MemoryProfile {
         };
         let count_at = types.iter().position(|&(_, unit)| unit == "count");
 
+        // Sizes of stacks add up to less than the file where each frame stands in it, as in Python's; a location of many
+        // frames that many samples share could make any number of them.
+        let mut room = bytes.len();
+        let mut stacks_cut = 0u64;
         let mut frames = Frames::new(&profile);
         let mut stacks: BTreeMap<StackKey<'_>, StackSum> = BTreeMap::new();
         for sample in &profile.sample {
             let value = |at: usize| sample.value.get(at).copied().unwrap_or(0);
-            let label = |key: &str| sample.label.iter().find(|l| text(l.key) == key).map(|l| text(l.str));
-            let indexes: Vec<u32> =
-                sample.location_id.iter().flat_map(|&id| frames.of_location(id)).collect();
+            // Samples share their labels.
+            let label =
+                |key: &str| sample.label.iter().find(|l| text(l.key) == key).map(|l| beginning(text(l.str)));
+            let mut indexes: Vec<u32> = Vec::new();
+            for &id in &sample.location_id {
+                if room == indexes.len() {
+                    stacks_cut += 1;
+                    break;
+                }
+                frames.of_location(id, &mut indexes, room);
+            }
+            room -= indexes.len();
             let sum =
                 stacks.entry((label("device"), label("kind").unwrap_or("buffer"), indexes)).or_default();
             let count = count_at.map_or(0, |at| u64::try_from(value(at)).unwrap_or(0));
@@ -137,12 +151,18 @@ impl MemoryProfile {
             let message = format!("{} frames of the profile's stacks are missing from it.", frames.missing);
             warnings.push(Warning::new("profile-frames-missing", message));
         }
+        if stacks_cut > 0 {
+            let message = format!(
+                "{stacks_cut} of the profile's stacks are cut: together they have more frames than it has bytes."
+            );
+            warnings.push(Warning::new("profile-stacks-cut", message));
+        }
         let made = frames.made;
         let mut stacks: Vec<ProfileStack> = stacks
             .into_iter()
             .map(|((device, kind, frames), (count, bytes, sizes))| ProfileStack {
-                device: device.map(str::to_owned),
-                kind: kind.to_owned(),
+                device: device.map(cut),
+                kind: cut(kind),
                 count,
                 bytes,
                 user_frame: frames
@@ -199,6 +219,15 @@ fn totals(stacks: &[ProfileStack]) -> Vec<ProfileTotal> {
     totals
 }
 
+/// As much of a label as is kept of it, and one character more where there is more.
+fn beginning(label: &str) -> &str {
+    let mut end = label.len().min(LONGEST_NAME + 1);
+    while !label.is_char_boundary(end) {
+        end += 1;
+    }
+    &label[..end]
+}
+
 /// Device, kind, frames.
 type StackKey<'a> = (Option<&'a str>, &'a str, Vec<u32>);
 /// Count, bytes, and the count of each size.
@@ -226,23 +255,27 @@ impl<'a> Frames<'a> {
         }
     }
 
-    fn of_location(&mut self, id: u64) -> Vec<u32> {
+    /// Adds the frames of a location, as long as there are fewer than `most`.
+    fn of_location(&mut self, id: u64, into: &mut Vec<u32>, most: usize) {
         let Some(location) = self.locations.get(&id).copied() else {
             self.missing += 1;
-            return Vec::new();
+            return;
         };
-        location.line.iter().map(|line| self.of_line(line)).collect()
+        let room = most.saturating_sub(into.len());
+        into.extend(location.line.iter().take(room).map(|line| self.of_line(line)));
     }
 
     fn of_line(&mut self, line: &proto::Line) -> u32 {
         if let Some(&index) = self.indexes.get(&(line.function_id, line.line)) {
             return index;
         }
-        let text = |i: i64| {
-            usize::try_from(i).ok().and_then(|i| self.strings.get(i)).filter(|s| !s.is_empty()).cloned()
-        };
+        let text =
+            |i: i64| usize::try_from(i).ok().and_then(|i| self.strings.get(i)).filter(|s| !s.is_empty());
         let (file, function) = match self.functions.get(&line.function_id) {
-            Some(function) => (text(function.filename), text(function.name)),
+            // Many frames share one name.
+            Some(function) => {
+                (text(function.filename).map(|s| cut_path(s)), text(function.name).map(|s| cut(s)))
+            }
             None => {
                 self.missing += 1;
                 (None, None)

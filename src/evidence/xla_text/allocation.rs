@@ -2,6 +2,7 @@
 
 use super::{Instruction, TextAllocation, TextValue};
 use crate::evidence::error_text::{TextSize, opcode_of, quoted};
+use crate::plain::cut;
 use crate::terms::SourceLine;
 use crate::units::Bytes;
 
@@ -20,7 +21,7 @@ pub(super) fn allocation(line: &str) -> Option<TextAllocation> {
     // The shape stands between bars; what it contains must not be taken for a word of the line.
     let mut parts = rest.split('|');
     let before = parts.next().unwrap_or_default();
-    let shape = parts.next().map(str::to_owned);
+    let shape = parts.next().map(cut);
     let words: String = std::iter::once(before).chain(parts).collect();
     let has = |word: &str| words.contains(word);
     let after = |word: &str| before.split_once(word).and_then(|(_, n)| number(n.trim_start()));
@@ -52,10 +53,10 @@ pub(super) fn value(text: &str) -> Option<TextValue> {
     let name = name.split([' ', '@']).next().unwrap_or(name);
     Some(TextValue {
         id: number(id),
-        name: name.to_owned(),
+        name: cut(name),
         size: TextSize::parse(size),
         offset: Bytes(offset.parse().ok()?),
-        shape: shape.trim().to_owned(),
+        shape: cut(shape.trim()),
         ..TextValue::default()
     })
 }
@@ -70,7 +71,7 @@ pub(super) fn row(line: &str) -> Option<TextValue> {
     Some(TextValue {
         size: TextSize::parse(size),
         offset: Bytes(offset.parse().ok()?),
-        shape: (*shapes).to_owned(),
+        shape: cut(shapes),
         ..TextValue::default()
     })
 }

@@ -13,6 +13,8 @@ use std::fmt::Write;
 const MOST_FAILURES: usize = 8;
 /// Rows of chunks and stacks.
 const MOST_ROWS: usize = 10;
+/// Devices and kinds of a profile.
+const MOST_TOTALS: usize = 40;
 /// Lines of a tree, and how far it goes to the right.
 const MOST_NODES: usize = 40;
 const DEEPEST: usize = 20;
@@ -165,7 +167,7 @@ fn row(out: &mut Page, b: &TextBuffer) {
 pub(super) fn memory_profile(out: &mut Page, report: &Report) {
     let Some(profile) = &report.memory_profile else { return };
     out.title("Device memory profile", "[measured]");
-    for total in &profile.totals {
+    for total in profile.totals.iter().take(MOST_TOTALS) {
         let device = short(total.device.as_deref().unwrap_or("all devices"), 24);
         out.line(&format!(
             "  {:>12} {device:<24} {} {}s",
@@ -173,6 +175,9 @@ pub(super) fn memory_profile(out: &mut Page, report: &Report) {
             total.count,
             short(&total.kind, 20)
         ));
+    }
+    if profile.totals.len() > MOST_TOTALS {
+        out.line(&format!("  … {} more", profile.totals.len() - MOST_TOTALS));
     }
     if !profile.changes.is_empty() {
         out.title("Changed since the earlier profile", "[measured]");

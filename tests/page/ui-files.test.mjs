@@ -1,5 +1,8 @@
 // Many files at once: progress, errors on their own file, cancel, a new drop while reading, hosts and comparison.
 import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
 import { choose, closeBrowser, drop, endless, openPage, sharedFile, untilState } from './harness.mjs';
 import { asFile, capture } from './made.mjs';
@@ -50,6 +53,67 @@ test('programs of one name with other arguments are no peers', async () => {
   assert.match(await page.locator('.lede').innerText(), /GPU_5_bfc.*2\.00 GiB more than the median of 8 devices/);
   const alone = page.getByRole('row', { name: /s1_plan_too_large/ });
   assert.match(await alone.innerText(), /2\.79 GiB\s+–\s+no other device ran this program\s+Out of memory/);
+  await context.close();
+});
+
+test('runs of one host are no peers: the newest is compared with other hosts, the others are earlier runs', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'oomscope-'));
+  // The second run of host a is the odd one out; its first one is further off, and no peer.
+  const runs = { '2026_01_01_10_00_00': { a: 512, b: 64 }, '2026_01_02_10_00_00': { a: 96, b: 64, c: 64 } };
+  for (const [time, hosts] of Object.entries(runs)) {
+    const run = join(place, 'a-long-name-of-an-experiment/plugins/profile', time);
+    mkdirSync(run, { recursive: true });
+    for (const [name, mebibytes] of Object.entries(hosts))
+      writeFileSync(join(run, `${name}.xplane.pb`), host(`host-${name}`, mebibytes));
+  }
+  const { page, context } = await openPage();
+  await page.getByLabel('Choose a folder').setInputFiles(join(place, 'a-long-name-of-an-experiment'));
+  await page.getByRole('heading', { name: '5 captures, 3 devices, 2 earlier runs' }).waitFor();
+  assert.match(await page.locator('.lede').innerText(), /host-a.*needs 32\.00 MiB more than the median of 3 devices/);
+  const rows = await page.getByRole('table').locator('tbody tr').allInnerTexts();
+  // Each row says which run it is of.
+  assert.match(rows[0] ?? '', /2026_01_02_10_00_00\/a\.xplane\.pb[\s\S]*\+32\.00 MiB/);
+  assert.equal(rows.filter((r) => /2026_01_01_10_00_00\/[ab]\.xplane\.pb[\s\S]*an earlier run/.test(r)).length, 2);
+  assert.match(rows.slice(3).join(), /^(?!.*2026_01_02)/s);
+  rmSync(place, { recursive: true });
+  await context.close();
+});
+
+test('three runs of one host have no odd one out', async () => {
+  const { page, context } = await openPage();
+  await choose(
+    page,
+    [64, 64, 512].map((n, i) => asFile(`try-${i}.xplane.pb`, host('one', n))),
+  );
+  await page.getByRole('heading', { name: '3 captures, 1 device, 2 earlier runs' }).waitFor();
+  assert.equal(await page.locator('.lede').count(), 0);
+  assert.doesNotMatch(await page.getByRole('table').innerText(), /[+−±]\d/);
+  await context.close();
+});
+
+test('of files chosen together the first is before, and that it no longer fits is told', async () => {
+  const fits = sharedFile('scenarios/s3c_donated.xplane.pb');
+  const fails = sharedFile('scenarios/s3_no_donation_leak.xplane.pb');
+  if (!fits || !fails) return;
+  const { page, context } = await openPage();
+  for (const [files, change] of /** @type {const} */ ([
+    [[fits, fails], /gone\s*All well\s*The capture fits/],
+    [[fails, fits], /new\s*All well\s*The capture fits/],
+  ])) {
+    await choose(page, [...files]);
+    const names = files.map((f) => basename(f));
+    await page.getByRole('link', { name: basename(files[0]) }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Compare' }).click();
+    const side = (/** @type {string} */ of) =>
+      page.getByRole('combobox', { name: of }).locator('option:checked').innerText();
+    assert.deepEqual([await side('before'), await side('after')], names);
+    assert.match(await page.locator('.changes').innerText(), change);
+  }
+  // A link to the view alone says the same.
+  await page.evaluate(() => (location.hash = '#view=files'));
+  await page.evaluate(() => (location.hash = '#view=compare'));
+  await page.getByRole('heading', { name: 'Before and after' }).waitFor();
+  assert.match(await page.getByRole('combobox', { name: 'before' }).locator('option:checked').innerText(), /^s3_no/);
   await context.close();
 });
 

@@ -73,6 +73,30 @@ test('what sticks out of the pool is drawn to scale', async () => {
   await context.close();
 });
 
+// The gauge is of what the verdict tells: the fullest device, the execution that waited or failed; one size in one form.
+for (const [capture, title, verdict, left] of /** @type {const} */ ([
+  ['s4_fsdp8_fits', /execution 1 +in GPU_5_bfc/, /in GPU_5_bfc, 7\.67 GiB/, /free\s+7\.67 GiB/],
+  ['s8_retry_rescued', /execution 0, which waited 1\.30 s for memory/, /waited 1\.30 s/, /short by\s+74\.9\d MiB/],
+  ['s5_other_live', /execution 0/, /at execution 0: .* short by 40\.84 MiB/, /short by\s+40\.84 MiB/],
+])) {
+  test(`gauge and verdict are about the same moment: ${capture}`, async () => {
+    const opened = await openReport(`scenarios/${capture}.xplane.pb`);
+    if (!opened) return;
+    const { page, context } = opened;
+    assert.match(await page.getByRole('heading', { level: 1 }).innerText(), verdict);
+    assert.match((await page.locator('.gauge-title').innerText()).replace(/\s+/g, ' '), title);
+    const ledger = await page.locator('.ledger').innerText();
+    assert.match(ledger, left);
+    const over = page.locator('.pool-bar .over');
+    if (await over.count()) {
+      const short = /short by\s+(\S+ \S+)/.exec(ledger)?.[1];
+      assert.equal(await over.innerText(), `short ${short}`);
+      assert.match((await page.locator('.pool-bar').getAttribute('aria-label')) ?? '', new RegExp(`Short by ${short}`));
+    }
+    await context.close();
+  });
+}
+
 test('evidence tags say what they mean, on hover, on focus and to screen readers', async () => {
   const opened = await openReport(S1);
   if (!opened) return;

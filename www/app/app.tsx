@@ -3,8 +3,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 import type { Report } from '../generated/report';
+import { sides } from './lib/compare';
 import { findingsAt } from './lib/evidence';
-import type { View } from './lib/route';
+import type { Settings, View } from './lib/route';
 import { cut, plain } from './lib/text';
 import { type Model, sentence } from './model';
 import { Prose, TagDescriptions } from './ui/basic';
@@ -162,6 +163,13 @@ function TheView({ view, report }: { view: View; report: Report }) {
   }
 }
 
+/** The comparison of the capture shown; of the first with the one after it. */
+function comparison({ settings, captures }: Model): Partial<Settings> {
+  const { before, after } = sides(settings, captures.length);
+  const moved = after === settings.file ? {} : { file: after, module: null };
+  return { view: 'compare', focus: null, before, ...moved };
+}
+
 function Navigation({ report }: { report: Report }) {
   const model = useModel();
   const several = model.items.length > 1;
@@ -183,7 +191,7 @@ function Navigation({ report }: { report: Report }) {
         {views.map(([view, label, n]) => (
           <li key={view}>
             <a
-              href={model.link({ view, focus: null })}
+              href={model.link(view === 'compare' ? comparison(model) : { view, focus: null })}
               aria-current={model.settings.view === view ? 'page' : undefined}
             >
               {label}

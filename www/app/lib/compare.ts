@@ -2,7 +2,15 @@
 
 import type { Buffer, Finding, Report } from '../../generated/report';
 import { analysed, deviceSpace, poolOf } from './pool';
+import type { Settings } from './route';
 import { bareShape, modulePath } from './stack';
+
+/** Which captures stand side by side: the one shown after the one chosen, or after the first. */
+export function sides({ file, before }: Settings, captures: number): { before: number; after: number } {
+  const shown = Math.min(file, captures - 1);
+  if (before !== null && before < captures) return { before, after: shown };
+  return { before: 0, after: shown === 0 ? 1 : shown };
+}
 
 /** A number of both; null where one side doesn't have it. */
 export interface Pair {
@@ -61,14 +69,21 @@ export interface FindingChange {
   readonly finding: Finding;
 }
 
-/** What a finding was and is: matched by its id. */
+/** What a finding was and is, matched by its id. That both fit is no news. */
 export function findingChanges(before: Report, after: Report): FindingChange[] {
-  const real = (r: Report) => r.findings.filter((f) => f.severity !== 'ok');
-  const had = new Set(real(before).map((f) => f.id));
-  const has = new Set(real(after).map((f) => f.id));
+  const had = new Set(before.findings.map((f) => f.id));
+  const has = new Set(after.findings.map((f) => f.id));
   return [
-    ...real(before).flatMap((finding): FindingChange[] => (has.has(finding.id) ? [] : [{ change: 'gone', finding }])),
-    ...real(after).map((finding): FindingChange => ({ change: had.has(finding.id) ? 'still' : 'new', finding })),
+    ...before.findings.flatMap((finding): FindingChange[] =>
+      has.has(finding.id) ? [] : [{ change: 'gone', finding }],
+    ),
+    ...after.findings.flatMap((finding): FindingChange[] =>
+      !had.has(finding.id)
+        ? [{ change: 'new', finding }]
+        : finding.severity === 'ok'
+          ? []
+          : [{ change: 'still', finding }],
+    ),
   ];
 }
 

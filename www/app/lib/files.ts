@@ -1,6 +1,7 @@
 /** From what a person drops, chooses or pastes to inputs for the analysis. */
 
-import type { Input } from '../../client';
+import type { Input, Item } from '../../client';
+import { apart, plain } from './text';
 
 const input = (blob: File, path: string): Input => ({
   blob,
@@ -8,6 +9,14 @@ const input = (blob: File, path: string): Input => ({
   path: path === '' ? blob.name : path,
   modified: blob.lastModified,
 });
+
+/** Captures by their paths, as far as these tell them apart. */
+export function labels(items: readonly Item[], most: number): string[] {
+  return apart(
+    items.map((i) => i.path || i.name),
+    most,
+  ).map((path) => plain(path));
+}
 
 /** The files of a chooser; of a folder chooser with their paths in it. */
 export function chosen(files: FileList | readonly File[] | null): Input[] {

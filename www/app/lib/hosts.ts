@@ -1,7 +1,12 @@
-/** Many captures, one row for each device: which of them is not like the others. */
+/**
+ * Many captures, one row for each device: which of them is not like the others.
+ *
+ * Captures of one host are its runs, one after another: only the newest has peers, which are other hosts.
+ */
 
+import type { Capture } from '../../client';
 import type { Report } from '../../generated/report';
-import { analysed, cardOf, deviceSpace, lastExecution } from './pool';
+import { analysed, cardOf, deviceSpace, mainExecution } from './pool';
 
 export interface DeviceRow {
   readonly key: string;
@@ -15,6 +20,10 @@ export interface DeviceRow {
   readonly capacityBytes: number | null;
   readonly cardBytes: number | null;
   readonly failed: number;
+  /** How many captures of the same host are newer. */
+  readonly newer: number;
+  /** Whether one of these is of the same program. */
+  readonly earlierRun: boolean;
   /** Rows of the same program, this one among them. */
   readonly peers: number;
   /** The largest difference from the median of the peers (devices that ran the same program), as a share of it; null without peers. */
@@ -33,18 +42,58 @@ function median(values: readonly number[]): number | null {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** Every device of every report, the odd one out first. */
-export function deviceRows(reports: readonly Report[]): DeviceRow[] {
-  const rows = reports.flatMap((report, file): Omit<DeviceRow, 'off' | 'offBytes' | 'offOf' | 'peers'>[] => {
+/** What peers have in common: many programs that are not the same have one name, but hardly the same arguments and results. */
+function program(report: Report): string {
+  const module = analysed(report);
+  const space = module === null ? null : deviceSpace(module);
+  return [module?.base_name ?? report.module, space?.parameters_bytes, space?.outputs_bytes].join(' ');
+}
+
+/** When a run was captured: the name that JAX gives its folder, which is a time. */
+const runFolder = (path: string): string => /(?:^|\/)(\d{4}(?:_\d\d){5})\/[^/]*$/.exec(path)?.[1] ?? '';
+
+/** For each capture, how many of its host are newer (as the folder says, else the file, else the order), and of what. */
+function runsOf(captures: readonly Capture[]): Pick<DeviceRow, 'newer' | 'earlierRun'>[] {
+  const runs = captures.map(({ path, input, report }, file) => ({
+    file,
+    host: report.source.host || `of file ${file}`,
+    program: program(report),
+    folder: runFolder(path),
+    written: input.modified ?? 0,
+    newer: 0,
+    earlierRun: false,
+  }));
+  const seen = new Map<string, Set<string>>();
+  const newestFirst = [...runs].sort((a, b) =>
+    a.folder === b.folder ? b.written - a.written || b.file - a.file : a.folder < b.folder ? 1 : -1,
+  );
+  const counts = new Map<string, number>();
+  for (const run of newestFirst) {
+    const programs = seen.get(run.host) ?? new Set();
+    seen.set(run.host, programs);
+    run.newer = counts.get(run.host) ?? 0;
+    counts.set(run.host, run.newer + 1);
+    run.earlierRun = programs.has(run.program);
+    programs.add(run.program);
+  }
+  return runs.map(({ newer, earlierRun }) => ({ newer, earlierRun }));
+}
+
+/** Every device of every capture, the odd one out first, earlier runs last. */
+export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
+  const runs = runsOf(captures);
+  const rows = captures.flatMap(({ report }, file): Omit<DeviceRow, 'off' | 'offBytes' | 'offOf' | 'peers'>[] => {
+    const run = runs[file] ?? { newer: 0, earlierRun: false };
     const module = analysed(report);
     const needBytes = module === null ? null : (deviceSpace(module)?.need_bytes ?? null);
     const own = report.allocators.filter((a) => a.kind === 'device');
     const failed = (device: number | null) =>
       report.executions.filter((e) => e.outcome === 'failed' && (device === null || e.device === device)).length;
     if (own.length === 0) {
-      const device = lastExecution(report)?.device ?? null;
+      const device = mainExecution(report)?.device ?? null;
       return [
         {
+          ...run,
           key: `${file}`,
           file,
           report,
@@ -59,6 +108,7 @@ export function deviceRows(reports: readonly Report[]): DeviceRow[] {
       ];
     }
     return own.map((a) => ({
+      ...run,
       key: `${file} ${a.name}`,
       file,
       report,
@@ -71,15 +121,9 @@ export function deviceRows(reports: readonly Report[]): DeviceRow[] {
       failed: failed(a.device),
     }));
   });
-  // Peers run the same program: many that are not have one name, but hardly the same arguments and results.
-  const program = (r: Report) => {
-    const module = analysed(r);
-    const space = module === null ? null : deviceSpace(module);
-    return [module?.base_name ?? r.module, space?.parameters_bytes, space?.outputs_bytes].join(' ');
-  };
   const medians = new Map<string, { peak: number | null; need: number | null; peers: number }>();
-  for (const name of new Set(reports.map(program))) {
-    const own = rows.filter((r) => program(r.report) === name);
+  for (const name of new Set(rows.map((r) => program(r.report)))) {
+    const own = rows.filter((r) => !r.earlierRun && program(r.report) === name);
     const known = (of: 'peakBytes' | 'needBytes') => own.flatMap((r) => (r[of] === null ? [] : [r[of] as number]));
     medians.set(name, { peak: median(known('peakBytes')), need: median(known('needBytes')), peers: own.length });
   }
@@ -87,7 +131,8 @@ export function deviceRows(reports: readonly Report[]): DeviceRow[] {
     value === null || middle === null || middle === 0 ? null : Math.abs(value - middle) / middle;
   return rows
     .map((r): DeviceRow => {
-      const { peak, need, peers } = medians.get(program(r.report)) ?? { peak: null, need: null, peers: 0 };
+      const group = r.earlierRun ? undefined : medians.get(program(r.report));
+      const { peak, need, peers } = group ?? { peak: null, need: null, peers: 0 };
       const p = share(r.peakBytes, peak);
       const n = share(r.needBytes, need);
       const byPeak = p !== null && (n === null || p >= n);
@@ -99,5 +144,9 @@ export function deviceRows(reports: readonly Report[]): DeviceRow[] {
         offOf: p === null && n === null ? null : byPeak ? 'peak' : 'need',
       };
     })
-    .sort((a, b) => (b.off ?? 0) - (a.off ?? 0) || a.file - b.file || (a.device ?? 0) - (b.device ?? 0));
+
+    .sort(
+      (a, b) =>
+        a.newer - b.newer || (b.off ?? 0) - (a.off ?? 0) || a.file - b.file || (a.device ?? 0) - (b.device ?? 0),
+    );
 }

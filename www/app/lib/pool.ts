@@ -1,8 +1,8 @@
 /**
- * The pool at the last start of the analysed module: what the plan needs, what else is live, and what is left.
+ * The pool at the start of the execution that is asked about: what the plan needs, what else is live, and what is left.
  */
 
-import type { Allocator, Evidence, Execution, Module, Report, Role, Space } from '../../generated/report';
+import type { Allocator, Evidence, Execution, Module, Report, Retry, Role, Space } from '../../generated/report';
 import { POOL, ROLE, ROLES, type Swatch } from './palette';
 
 /** A stretch of the bar. */
@@ -21,6 +21,8 @@ export interface Pool {
   readonly module: Module;
   readonly allocator: Allocator | null;
   readonly execution: Execution | null;
+  /** What it waited for, where it waited. */
+  readonly wait: Retry | null;
   readonly segments: readonly Segment[];
   /** What the plan needs by itself. */
   readonly needBytes: number;
@@ -43,27 +45,71 @@ export function analysed(report: Report): Module | null {
   return report.modules.find((m) => m.name === report.module) ?? null;
 }
 
-/** The last execution of the analysed module; a failed one before all others, since that is what is asked about. */
-export function lastExecution(report: Report): Execution | null {
-  const mine = report.executions.filter(
-    (e) => e.module !== null && (e.module === report.module || e.module === analysed(report)?.base_name),
+/** What stayed free at the tightest moment of an allocator; infinite where its size is unknown. */
+function leastFree(a: Allocator): number {
+  const { capacity_bytes: capacity, peak_bytes: peak } = a;
+  const atPeak = a.free_at_peak_bytes ?? (capacity === null || peak === null ? null : capacity - peak);
+  return a.least_free?.bytes ?? atPeak ?? Number.POSITIVE_INFINITY;
+}
+
+/** The device allocator that had the least free; where sizes are unknown, the one with the highest peak. */
+function fullest(report: Report): Allocator | null {
+  return report.allocators
+    .filter((a) => a.kind === 'device')
+    .reduce<Allocator | null>((most, a) => {
+      if (most === null) return a;
+      const [free, least] = [leastFree(a), leastFree(most)];
+      return free < least || (free === least && (a.peak_bytes ?? 0) > (most.peak_bytes ?? 0)) ? a : most;
+    }, null);
+}
+
+/** The wait that a verdict is about: the last that failed, else the longest. */
+function gravest(waits: readonly Retry[]): Retry | null {
+  return (
+    waits.filter((r) => r.outcome === 'failed').at(-1) ??
+    waits.reduce<Retry | null>((most, r) => (most !== null && most.duration_ps >= r.duration_ps ? most : r), null)
   );
-  return mine.filter((e) => e.outcome === 'failed').at(-1) ?? mine.at(-1) ?? null;
+}
+
+const executionOf = (report: Report, wait: Retry): Execution | null =>
+  wait.execution === null ? null : (report.executions[wait.execution] ?? null);
+
+/**
+ * The execution of the analysed module that the verdict is about: the last that failed, else the one that waited
+ * longest for memory, else the last one on the fullest device.
+ */
+export function mainExecution(report: Report): Execution | null {
+  const module = analysed(report);
+  const isMine = (e: Execution) =>
+    e.program_id !== null && module !== null
+      ? e.program_id === module.program_id
+      : e.module !== null && (e.module === report.module || e.module === module?.base_name);
+  const mine = report.executions.filter(isMine);
+  const waited = gravest(
+    report.retries.filter((r) => {
+      const execution = executionOf(report, r);
+      return execution !== null && isMine(execution);
+    }),
+  );
+  const device = fullest(report)?.name;
+  return (
+    mine.filter((e) => e.outcome === 'failed').at(-1) ??
+    (waited === null ? null : executionOf(report, waited)) ??
+    mine.filter((e) => e.allocator === device).at(-1) ??
+    mine.at(-1) ??
+    null
+  );
 }
 
 /** The device allocator that an execution took its memory from; without one, that of the fullest device. */
 export function allocatorOf(report: Report, execution: Execution | null): Allocator | null {
-  const devices = report.allocators.filter((a) => a.kind === 'device');
   return (
-    devices.find(
+    report.allocators.find(
       (a) =>
+        a.kind === 'device' &&
         execution !== null &&
         (a.name === execution.allocator || (execution.allocator === null && a.device === execution.device)),
-    ) ??
-    devices.reduce<Allocator | null>(
-      (most, a) => (most === null || (a.peak_bytes ?? 0) > (most.peak_bytes ?? 0) ? a : most),
-      null,
-    )
+    ) ?? fullest(report)
   );
 }
 
@@ -79,7 +125,7 @@ export function poolOf(report: Report): Pool | null {
   const space = module === null ? null : deviceSpace(module);
   if (module === null || space === null) return null;
 
-  const execution = lastExecution(report);
+  const execution = mainExecution(report);
   const allocator = allocatorOf(report, execution);
   const capacityBytes = allocator?.capacity_bytes ?? null;
   const own = space.parameters_bytes + space.constants_bytes;
@@ -127,6 +173,7 @@ export function poolOf(report: Report): Pool | null {
     module,
     allocator,
     execution,
+    wait: gravest(report.retries.filter((r) => execution !== null && executionOf(report, r) === execution)),
     segments,
     needBytes: space.need_bytes,
     totalBytes,

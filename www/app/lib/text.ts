@@ -62,3 +62,15 @@ export function shortPath(path: string): string {
 export function fileName(text: string): string {
   return cut(plain(text).replace(/[\\/:*?"<>|\s]+/g, '_'), 120).replace(/^\.+/, '') || 'report';
 }
+
+/** Paths at most about `most` characters long, so that what tells them apart stays: of long ones the folders that all have in common go. */
+export function apart(paths: readonly string[], most: number): string[] {
+  const folders = paths[0]?.split('/').slice(0, -1) ?? [];
+  let common = '';
+  for (const folder of folders) {
+    const next = `${common}${folder}/`;
+    if (!paths.every((p) => p.startsWith(next))) break;
+    common = next;
+  }
+  return paths.map((p) => cut(p.length > most && common !== '' ? `…/${p.slice(common.length)}` : p, most));
+}

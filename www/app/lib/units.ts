@@ -9,11 +9,11 @@ const UNITS: readonly (readonly [string, number])[] = [
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-/** `3.72 GiB`, `103.97 MiB`, `512 B`; in the unit that another size has, where it is still seen there. */
+/** `3.72 GiB`, `103.97 MiB`, `512 B`; in the unit that another size has, unless it is less than a tenth of that. */
 export function size(bytes: number, like = 0): string {
-  const n = Math.abs(like) > Math.abs(bytes) * 100 ? Math.abs(bytes) : Math.max(Math.abs(bytes), Math.abs(like));
+  const n = Math.abs(bytes);
   for (const [unit, one] of UNITS) {
-    if (n >= one) {
+    if (n >= one || (Math.abs(like) >= one && n >= one / 10)) {
       const value = bytes / one;
       return `${Math.abs(value) >= 1000 ? whole.format(value) : value.toFixed(2)} ${unit}`;
     }

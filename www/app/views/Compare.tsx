@@ -4,10 +4,20 @@ import { useMemo } from 'preact/hooks';
 import type { Capture } from '../../client';
 import type { Report } from '../../generated/report';
 import { isProfile } from '../lib/beside';
-import { type BufferChange, bufferChanges, findingChanges, NEED, numbers, OTHER, type Pair } from '../lib/compare';
+import {
+  type BufferChange,
+  bufferChanges,
+  findingChanges,
+  NEED,
+  numbers,
+  OTHER,
+  type Pair,
+  sides,
+} from '../lib/compare';
+import { labels } from '../lib/files';
 import { KIND, ROLE } from '../lib/palette';
 import { poolOf } from '../lib/pool';
-import { cut, plain } from '../lib/text';
+import { plain } from '../lib/text';
 import { count, plural, signedCount, signedSize } from '../lib/units';
 import { Difference, Keyed, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
 import { Choice } from '../ui/choice';
@@ -22,13 +32,11 @@ import { swatchOf } from './Treemap';
 export function CompareView({ report: after }: { report: Report }) {
   const model = useModel();
   const { captures, settings } = model;
-  const position = Math.min(settings.file, captures.length - 1);
-  const fallback = position === 0 ? 1 : 0;
-  const beforeAt = settings.before !== null && settings.before < captures.length ? settings.before : fallback;
+  const { before: beforeAt, after: position } = sides(settings, captures.length);
   const [first, second] = [captures[beforeAt]?.capture, captures[position]?.capture];
   if (!first || !second || captures.length < 2)
     return <p class="none">A comparison takes two captures: add another one.</p>;
-  const options = captures.map((c) => plain(cut(c.path || c.name, 60)));
+  const options = labels(captures, 60);
   return (
     <section aria-labelledby="compare-title" class="stack">
       <div class="view-head">
@@ -53,7 +61,7 @@ export function CompareView({ report: after }: { report: Report }) {
       {isProfile(first) && isProfile(second) ? (
         <Growth before={first} after={second} />
       ) : (
-        <Comparison before={first.report} after={after} />
+        <Comparison before={first.report} after={second === model.current?.capture ? after : second.report} />
       )}
     </section>
   );

@@ -59,7 +59,7 @@ export function EmptyView() {
       <div class="two">
         <section aria-labelledby="samples">
           <h2 id="samples">No capture at hand</h2>
-          <p class="soft">Synthetic captures, made by this program around real XLA plans.</p>
+          <p class="soft">Synthetic captures: this program made up both the plan and the run of each.</p>
           <ul class="samples">
             {model.samples.slice(0, 3).map((s) => (
               <li key={s.id}>

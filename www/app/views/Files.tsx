@@ -1,8 +1,10 @@
 /** Several captures: one row for each device, the one that is not like the others first. */
 
 import { useMemo } from 'preact/hooks';
+import { labels } from '../lib/files';
 import { type DeviceRow, deviceRows } from '../lib/hosts';
 import { STATUS } from '../lib/palette';
+import { plain } from '../lib/text';
 import { percent, plural, size } from '../lib/units';
 import { Difference, Name, Unknown } from '../ui/basic';
 import { useModel } from '../ui/context';
@@ -17,10 +19,12 @@ export function FilesView() {
   const model = useModel();
   const { captures } = model;
   const rows = useMemo(
-    () => deviceRows(captures.flatMap((c) => (c.capture === null ? [] : [c.capture.report]))),
+    () => deviceRows(captures.flatMap((c) => (c.capture === null ? [] : [c.capture]))),
     [captures.length, captures[0]?.id],
   );
-  const odd = rows[0];
+  const odd = rows.find((r) => r.off !== null);
+  const earlier = new Set(rows.flatMap((r) => (r.earlierRun ? [r.file] : []))).size;
+  const files = useMemo(() => labels(captures, 56), [captures.length, captures[0]?.id]);
   const failed = model.items.filter((i) => i.capture === null);
   const columns = useMemo(
     (): Column<DeviceRow>[] => [
@@ -40,7 +44,9 @@ export function FilesView() {
               focus: null,
             })}
           >
-            <Name text={captures[r.file]?.path || r.report.source.file} most={56} />
+            <span title={plain(captures[r.file]?.path ?? '', 1000)}>
+              <Name text={files[r.file] ?? ''} />
+            </span>
           </a>
         ),
       },
@@ -55,8 +61,14 @@ export function FilesView() {
         numeric: true,
         sort: (r) => r.off,
         cell: (r) =>
-          r.off === null ? <Unknown why="no other device ran this program" /> : <Difference bytes={r.offBytes} />,
-        help: 'The larger of the differences of peak and need from the median of all devices that ran the same program.',
+          r.earlierRun ? (
+            'an earlier run'
+          ) : r.off === null ? (
+            <Unknown why="no other device ran this program" />
+          ) : (
+            <Difference bytes={r.offBytes} />
+          ),
+        help: 'The larger of the differences of peak and need from the median of all devices that ran the same program, in the newest run of each host.',
       },
       {
         id: 'verdict',
@@ -74,9 +86,10 @@ export function FilesView() {
   return (
     <section aria-labelledby="files-title" class="stack">
       <h1 class="title" id="files-title">
-        {plural(captures.length, 'capture')}, {plural(rows.length, 'device')}
+        {plural(captures.length, 'capture')}, {plural(rows.filter((r) => !r.earlierRun).length, 'device')}
+        {earlier > 0 && `, ${plural(earlier, 'earlier run')}`}
       </h1>
-      {odd !== undefined && odd.off !== null && rows.length > 1 && (
+      {odd?.off != null && (
         <p class="lede">
           {odd.off > ODD ? (
             <>

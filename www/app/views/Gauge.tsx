@@ -26,27 +26,44 @@ export function gaugeOf(pool: Pool | null, others: readonly (number | null)[] = 
 
 const share = (bytes: number, g: Gauge): string => `${Math.min(100, Math.max(0, (bytes / g.top) * 100))}%`;
 
+/** Names of levels, each to the right of its line or to the left; where they would meet, one name for both. */
+function names(gauge: Gauge, room: number) {
+  const { capacity, card, top } = gauge;
+  const name = (words: string, bytes: number, soft: boolean, flip: boolean) => ({ words, bytes, soft, flip });
+  const pool = capacity === null ? null : name(`pool ${size(capacity)}`, capacity, false, capacity > top * room);
+  if (card === null || card > top) return pool === null ? [] : [pool];
+  const whole = name(`card ${size(card)}`, card, true, card > top * (1 - room));
+  if (pool === null) return [whole];
+  const [low, high] = pool.bytes <= card ? [pool, whole] : [whole, pool];
+  const space = (high.bytes - low.bytes) / top - (low.flip ? 0 : room) - (high.flip ? room : 0);
+  return space >= 0
+    ? [pool, whole]
+    : [{ ...(low.flip ? high : low), words: `${low.words}, ${high.words}`, soft: false }];
+}
+
 /** Pool and card by name, and round values along the top. */
 export function GaugeAxis({ gauge }: { gauge: Gauge }) {
-  const step = byteStep(gauge.top, 7);
-  const { capacity, card, top } = gauge;
+  const { top } = gauge;
+  const step = byteStep(top, 7);
   return (
     <div class="gauge-axis" aria-hidden="true">
-      {capacity !== null && (
-        <b class={capacity > top * 0.3 ? 'flip' : ''} style={{ left: share(capacity, gauge) }}>
-          pool {size(capacity)}
-        </b>
+      {/* A name takes that part of the narrowest scale that the style shows it on. */}
+      {(
+        [
+          ['on-wide', 0.22],
+          ['on-narrow', 0.31],
+        ] as const
+      ).map(([where, room]) =>
+        names(gauge, room).map(({ words, bytes, soft, flip }) => (
+          <b class={`${where}${flip ? ' flip' : ''}${soft ? ' soft' : ''}`} style={{ left: share(bytes, gauge) }}>
+            {words}
+          </b>
+        )),
       )}
-      {card !== null && card <= top && (
-        <b
-          class={`soft${card > top * 0.85 && (capacity === null || card - capacity > top * 0.2) ? ' flip' : ''}`}
-          style={{ left: share(card, gauge) }}
-        >
-          card {size(card)}
-        </b>
-      )}
-      {ticksBetween(0, gauge.top, step).map((v) => (
-        <span style={{ left: share(v, gauge) }}>{tickSize(v, step)}</span>
+      {ticksBetween(0, top, step).map((v) => (
+        <span class={v > top * 0.93 ? 'flip' : ''} style={{ left: share(v, gauge) }}>
+          {tickSize(v, step)}
+        </span>
       ))}
     </div>
   );

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import type { Item } from '../../client';
 import type { Report } from '../../generated/report';
-import { download } from '../lib/files';
+import { download, labels } from '../lib/files';
 import { analysed, deviceSpace } from '../lib/pool';
 import { cut, fileName, plain } from '../lib/text';
 import { setTheme, type Theme, theme } from '../lib/theme';
@@ -24,7 +24,7 @@ export function CaptureBar({ report }: { report: Report }) {
         <Choice
           label="Capture"
           quiet
-          options={captures.map((c) => plain(cut(c.path || c.name, 60)))}
+          options={labels(captures, 60)}
           at={captures.indexOf(model.current as Item)}
           onChoose={(file) => model.go({ file, module: null, event: null, at: null, allocator: null, focus: null })}
         />

@@ -6,7 +6,7 @@ import type { Allocator, LiveArray, Report } from '../../generated/report';
 import { type Band, type Lane, type Level, type Series, type Span, series } from '../chart/data';
 import { StackChart } from '../chart/StackChart';
 import { OWNER } from '../lib/palette';
-import { allocatorOf, cardOf, lastExecution } from '../lib/pool';
+import { allocatorOf, cardOf, mainExecution } from '../lib/pool';
 import type { Range } from '../lib/scale';
 import { plain } from '../lib/text';
 import { count, decimalStep, duration, percent, plural, size, tickTime } from '../lib/units';
@@ -22,7 +22,7 @@ export function RunView({ report, capture }: { report: Report; capture: Capture 
   const { allocators } = report;
   const allocator =
     allocators.find((a) => a.name === model.settings.allocator) ??
-    allocatorOf(report, lastExecution(report)) ??
+    allocatorOf(report, mainExecution(report)) ??
     allocators[0] ??
     null;
   return (

@@ -4,7 +4,7 @@ import type { Report } from '../../generated/report';
 import { STATUS } from '../lib/palette';
 import { poolOf } from '../lib/pool';
 import { plain } from '../lib/text';
-import { count, plural, size } from '../lib/units';
+import { count, duration, plural, size } from '../lib/units';
 import { Name, Prose, Size, Tag } from '../ui/basic';
 import { useModel } from '../ui/context';
 import { FailureFacts, KIND, mainFailure } from './ErrorText';
@@ -60,6 +60,7 @@ export function SummaryView({ report }: { report: Report }) {
                 <p class="gauge-title">
                   <Name text={pool.module.name} most={60} />{' '}
                   {pool.execution === null ? 'as planned' : `at the start of execution ${pool.execution.number}`}
+                  {pool.wait?.outcome === 'rescued' && `, which waited ${duration(pool.wait.duration_ps)} for memory`}
                   {pool.allocator !== null && (
                     <span class="soft">
                       {' '}

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './page.mjs';
 
-/** @typedef {{ file: string, bytes: number, ours: number[], floor?: number[], memory?: number, browser?: string,
+/** @typedef {{ file: string, bytes: number, ours: number[], floor?: number[], memory?: number, browser?: string, frame?: number,
  *   whole_decode?: number[], whole_decode_memory?: number, xprof?: number | null }} Row */
 
 const median = (/** @type {number[]} */ values) => values.slice().sort((a, b) => a - b)[values.length >> 1];
@@ -40,7 +40,7 @@ function tables(rows, page) {
       ours && floor ? (ours / floor).toFixed(2) : '–',
       row.memory === undefined ? '–' : mb(row.memory),
       ...(page
-        ? []
+        ? [ms(row.frame)]
         : [
             row.whole_decode?.length ? `${ms(median(row.whole_decode))}, ${mb(row.whole_decode_memory ?? 0)}` : '–',
             ms(row.xprof ?? undefined),
@@ -49,7 +49,7 @@ function tables(rows, page) {
   });
   const raw = rows.map((row) => [...name(row), all(row.floor), all(row.ours)]);
   return [
-    table(`${first} | size | floor | ours | ratio | memory${page ? '' : ' | whole decode | XProf'}`, summary),
+    table(`${first} | size | floor | ours | ratio | memory | ${page ? 'longest frame' : 'whole decode | XProf'}`, summary),
     'All runs, in milliseconds, in the order in which they ran:',
     table(`${first} | floor | ours`, raw),
   ].join('\n\n');

@@ -1,9 +1,9 @@
 //! The run for the report.
 
 use crate::arrange::Arrange;
-use crate::join::{Group, HostTime, Joined, Moment, Owner};
+use crate::join::{FreedBy, Group, HostTime, Joined, Moment, Owner};
 use crate::model::{
-    Allocator, Execution, HostEvents, LeastFree, LiveArray, LiveGroup, MissingAllocation, OwnerBand,
+    Allocator, Execution, Freed, HostEvents, LeastFree, LiveArray, LiveGroup, MissingAllocation, OwnerBand,
     Platform, Retry, Timeline,
 };
 use crate::run::{self, About, Run};
@@ -204,9 +204,15 @@ pub fn retries(run: &Run, joined: &Joined) -> Vec<Retry> {
             free_bytes: r.free.map(Bytes),
             largest_free_bytes: r.largest_free.map(|l: About| Bytes(l.bytes)),
             largest_free_error_bytes: r.largest_free.and_then(|l| l.error).map(Bytes),
+            freed: r.freed.as_ref().map(|all| all.iter().map(|f| freed(run, joined, f)).collect()),
             evidence: r.evidence,
         })
         .collect()
+}
+
+fn freed(run: &Run, joined: &Joined, f: &FreedBy) -> Freed {
+    let (by, frame) = joined.freeing(run, f);
+    Freed { by, frame, count: f.count, bytes: Bytes(f.bytes) }
 }
 
 /// The arrays live when the last execution of a module started, by origin, largest group first.

@@ -3,8 +3,8 @@
 use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
-use super::words::{base, count, name, shape};
-use crate::model::{BufferKind, Finding, MissingAllocation, Retry, RetryOutcome, Severity};
+use super::words::{capital, count, name, shape};
+use crate::model::{BufferKind, Finding, Freed, MissingAllocation, Retry, RetryOutcome, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// Any wait of an allocator, or a failed launch: the evidence of an out-of-memory in the capture.
@@ -122,43 +122,77 @@ fn leaked(case: &Case) -> Option<Bytes> {
 }
 
 fn near_miss(case: &Case, at: usize, longest: &Retry, waits: usize) -> Finding {
-    let module = longest
-        .execution
-        .and_then(|i| case.report.executions.get(usize::try_from(i).ok()?))
-        .and_then(|e| Some((e.module.as_deref()?, e.number)));
-    let whose = module.map_or_else(
-        || "An allocation".to_owned(),
-        |(m, number)| format!("Execution {number} of {}", name(base(m))),
-    );
-    let mut sentence = format!("{whose} had to wait {} for memory", longest.duration_ps);
     let mut draft = Draft::new("allocator-retry", Severity::Warning, "An allocation only just succeeded")
         .time("wait_ps", longest.duration_ps, longest.evidence)
         .number("waits", waits as f64, longest.evidence);
     if let Some(m) = &longest.missing {
-        sentence += &format!(" ({} of {})", asked(m), m.bytes);
         draft = draft.bytes("request_bytes", m.bytes, Evidence::Inferred);
     }
-    sentence += &room(longest);
-    sentence += "; then something else was freed and it went on.";
+    let mut sentence = capital(&waited(case, longest));
     if waits > 1 {
         sentence += &format!(" There were {waits} such waits.");
     }
+    let freed: Bytes = longest.freed.iter().flatten().map(|f| f.bytes).sum();
+    if freed.0 > 0 {
+        draft = draft.bytes("freed_bytes", freed, Evidence::Measured);
+    }
     let function = fixes::function(case);
+    let earlier = match longest.freed.iter().flatten().next() {
+        Some(f) => format!("Free what {} frees before {function} is called.", freer(f)),
+        None => format!("Free what is not needed before {function} is called."),
+    };
     draft
         .sentence(sentence)
         .maybe_bytes("free_bytes", longest.free_bytes, Evidence::Measured)
         .cause(
-            "The pool was full for a moment: two things that take turns overlapped. The next time nobody may free in time, \
-             and each wait stops the program.",
+            "The pool was full for a moment, and what was freed came later than the request. The next time nobody may \
+             free in time, and each wait stops the program.",
         )
         .fix(fixes::plain(
-            "prefetch-less",
-            format!("Prefetch fewer batches, or free the oldest before {function} is called."),
-            "Less overlap of transfers with the step.",
+            "free-earlier",
+            earlier,
+            "What is freed cannot overlap the step: of prefetched batches one fewer is kept.",
             "",
         ))
         .fix(fixes::half_batch(case))
         .fix(fixes::larger_pool(case))
         .at("retry", at, "the longest wait")
         .done()
+}
+
+/// Who waited how long for what, and what ended it.
+pub(super) fn waited(case: &Case, wait: &Retry) -> String {
+    let whose = wait
+        .execution
+        .and_then(|i| case.report.executions.get(usize::try_from(i).ok()?))
+        .and_then(|e| Some(format!("execution {} of {}", e.number, name(e.module.as_deref()?))))
+        .unwrap_or_else(|| "an allocation".to_owned());
+    let mut sentence = format!("{whose} had to wait {}", wait.duration_ps);
+    sentence += &match &wait.missing {
+        Some(m) => format!(" for {} of {}", asked(m), m.bytes),
+        None => " for memory".to_owned(),
+    };
+    sentence += &room(wait);
+    if let (Some(m), Some(free)) = (&wait.missing, wait.free_bytes)
+        && m.bytes > free
+    {
+        sentence += &format!(", {} too few", m.bytes.saturating_sub(free));
+    }
+    let freed: Vec<&Freed> = wait.freed.iter().flatten().filter(|f| f.bytes.0 > 0).collect();
+    sentence += &match freed.as_slice() {
+        [] => "; then something else was freed and it went on.".to_owned(),
+        [one] => format!("; then {} freed {} and it went on.", freer(one), one.bytes),
+        [first, ..] => format!(
+            "; then {} were freed, {} of them by {}, and it went on.",
+            freed.iter().map(|f| f.bytes).sum::<Bytes>(),
+            first.bytes,
+            freer(first)
+        ),
+    };
+    sentence
+}
+
+/// The Python frame that freed, else the host event or the execution.
+fn freer(f: &Freed) -> String {
+    f.frame.as_ref().map_or_else(|| name(&f.by), |frame| format!("`{}`", name(frame)))
 }

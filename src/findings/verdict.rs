@@ -1,6 +1,6 @@
 //! The sentence that comes first: what failed and by how much, or how much room was left.
 
-use super::allocator_retry::asked;
+use super::allocator_retry::{asked, waited};
 use super::case::{Case, Failure};
 use super::words::{Unit, base, count, name, percent};
 use super::{fragmented, grows_per_execution, healthy, op_by_op};
@@ -151,11 +151,9 @@ fn at_risk(case: &Case) -> Said {
     }
     let rescued = case.report.retries.iter().filter(|r| r.outcome == RetryOutcome::Rescued);
     if let Some(wait) = rescued.max_by_key(|r| r.duration_ps) {
-        let sentence = format!(
-            "It ran, but only just: an allocation waited {} until something else was freed.",
-            wait.duration_ps
-        );
-        return Some((VerdictStatus::AtRisk, sentence, wait.evidence));
+        let sentence = format!("It ran, but only just: {}", waited(case, wait));
+        let of_plan = if wait.missing.is_some() { Evidence::Inferred } else { Evidence::Measured };
+        return Some((VerdictStatus::AtRisk, sentence, wait.evidence.with(of_plan)));
     }
     let h = healthy::tightest(case)?;
     let share = h.free.share_of(h.capacity)?;

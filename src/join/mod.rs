@@ -20,7 +20,7 @@ pub use between::{HostTime, between, window};
 pub use live::{LiveArray, Moment};
 pub use module::Module;
 pub use owner::{Group, Owner};
-pub use retries::{JoinedRetry, Missing};
+pub use retries::{FreedBy, JoinedRetry, Missing};
 pub use timeline::{Band, Bands};
 
 use crate::run::{Run, UNKNOWN};

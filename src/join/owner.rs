@@ -183,6 +183,19 @@ impl Joined {
         }
     }
 
+    /// Where memory was given back, in words, and the Python frame around it.
+    #[must_use]
+    pub fn freeing(&self, run: &Run, freed: &super::FreedBy) -> (String, Option<String>) {
+        if let Some(execution) = freed.execution {
+            let frame = run.execution(execution).and_then(|e| e.place()).and_then(|p| p.frame.clone());
+            return (self.execution_name(run, execution), frame);
+        }
+        match freed.place.and_then(|p| run.places.get(p)) {
+            Some(place) => (describe(place), place.frame.clone()),
+            None => ("outside any event of the host".to_owned(), None),
+        }
+    }
+
     /// One array in words: its group, and for an output its number, shape and path.
     #[must_use]
     pub fn describe(&self, run: &Run, owner: Owner) -> String {

@@ -7,7 +7,8 @@ use crate::arrange::Arrange;
 use crate::run::{About, Allocator, Run, UNKNOWN};
 use crate::terms::{Outcome, RetryOutcome};
 use crate::units::Evidence;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 /// A gap shorter than this is no wait worth a word (10 ms).
@@ -25,7 +26,7 @@ pub struct Missing {
 }
 
 /// A wait for memory.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JoinedRetry {
     /// The allocator, where known.
     pub allocator: Option<usize>,
@@ -45,14 +46,32 @@ pub struct JoinedRetry {
     pub free: Option<u64>,
     /// The largest free chunk when it began.
     pub largest_free: Option<About>,
+    /// What its allocator got back while it waited, by place, the largest first; `None` where it was not looked up.
+    pub freed: Option<Vec<FreedBy>>,
     /// Whether an event names it, or a gap shows it.
     pub evidence: Evidence,
+}
+
+/// Memory that came back from one place of the host program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreedBy {
+    /// The execution it was freed in: index into the run's executions.
+    pub execution: Option<usize>,
+    /// The place it was freed at: index into [`Run::places`].
+    pub place: Option<usize>,
+    /// How many arrays.
+    pub count: u64,
+    /// Their chunks' bytes.
+    pub bytes: u64,
 }
 
 /// Every wait of a run, by time.
 pub(super) fn retries(run: &Run, requests: &Requests, joined: &[JoinedExecution]) -> Vec<JoinedRetry> {
     let times = run.allocators.iter().map(|_| OnceCell::new()).collect();
-    let mut context = Context { run, requests, joined, times, planned: HashMap::new() };
+    // Waits can overlap, and each looks through all that happened meanwhile.
+    let events: usize = run.allocators.iter().map(Allocator::len).sum();
+    let budget = Cell::new(4 * events);
+    let mut context = Context { run, requests, joined, times, planned: HashMap::new(), budget };
     let mut all: Vec<JoinedRetry> = run.retries.iter().map(|r| context.named(r)).collect();
     // An execution has one `Build buffer allocations`, and what an event names needs no guess.
     let mut known: HashSet<usize> = run.retries.iter().filter_map(|r| r.execution).collect();
@@ -74,6 +93,8 @@ struct Context<'a> {
     joined: &'a [JoinedExecution],
     /// Of each allocator the moments of its allocations and of its frees, made when they are asked for.
     times: Vec<OnceCell<[Vec<i64>; 2]>>,
+    /// Events that may still be looked at for what was freed during waits.
+    budget: Cell<usize>,
     /// The planned allocations that executions obtained, ascending, of those that were asked for.
     planned: HashMap<usize, Vec<u32>>,
 }
@@ -105,9 +126,28 @@ impl Context<'_> {
             retry.in_use = a.in_use_at(retry.at);
             retry.free = a.free_at(retry.at);
             retry.largest_free = a.position_after(retry.at).checked_sub(1).and_then(|p| a.largest_free(p));
+            retry.freed = self.freed(a, retry.at, retry.end);
         }
         retry.execution = retry.execution.filter(|e| *e < self.run.len());
         retry
+    }
+
+    /// What came back to an allocator in a span of time, by place.
+    fn freed(&self, allocator: &Allocator, from: i64, to: i64) -> Option<Vec<FreedBy>> {
+        let span = allocator.position_after(from)..allocator.position_after(to);
+        self.budget.set(self.budget.get().checked_sub(span.len())?);
+        let mut all: HashMap<(Option<usize>, Option<usize>), (u64, u64)> = HashMap::new();
+        for e in span.filter_map(|p| allocator.event(p)).filter(|e| e.context.is_free()) {
+            let sum = all.entry((e.context.execution(), e.context.place())).or_default();
+            let bytes = if e.allocated == UNKNOWN { 0 } else { e.allocated };
+            *sum = (sum.0 + 1, sum.1.saturating_add(bytes));
+        }
+        let mut all: Vec<FreedBy> = all
+            .into_iter()
+            .map(|((execution, place), (count, bytes))| FreedBy { execution, place, count, bytes })
+            .collect();
+        all.arrange_by_key(|f| (Reverse(f.bytes), f.execution, f.place));
+        Some(all)
     }
 
     /// The planned allocation that an execution did not obtain.
@@ -154,6 +194,7 @@ impl Context<'_> {
             in_use: None,
             free: None,
             largest_free: None,
+            freed: None,
             evidence: Evidence::Measured,
         })
     }
@@ -180,6 +221,7 @@ impl Context<'_> {
             in_use: None,
             free: None,
             largest_free: None,
+            freed: None,
             evidence: Evidence::Inferred,
         };
         if self.outcome_of(execution) == Some(Outcome::Failed)
@@ -228,6 +270,7 @@ impl Context<'_> {
             in_use: None,
             free: None,
             largest_free: None,
+            freed: None,
             evidence: Evidence::Inferred,
         }))
     }

@@ -157,8 +157,24 @@ pub struct Retry {
     pub largest_free_bytes: Option<Bytes>,
     /// By how much that chunk can be off.
     pub largest_free_error_bytes: Option<Bytes>,
+    /// What the allocator got back while it waited, by place, the largest first; null where it was not looked up.
+    #[serde(default)]
+    pub freed: Option<Vec<Freed>>,
     /// Whether an event names the wait (measured) or the gap in the launch shows it (inferred).
     pub evidence: Evidence,
+}
+
+/// Memory that one place of the host program gave back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Freed {
+    /// The host event around it, or the execution that it was in.
+    pub by: String,
+    /// The innermost Python frame around it that is none of JAX's own.
+    pub frame: Option<String>,
+    /// How many arrays.
+    pub count: u64,
+    /// Their bytes (chunks).
+    pub bytes: Bytes,
 }
 
 /// A planned allocation without an event.

@@ -293,7 +293,6 @@ impl Recorder {
         let build = line.build.filter(|b| b.end >= at);
         event.context = match self.open_execution(line, at) {
             Some(e) => Context::in_execution(e, build.is_some()),
-            None if free => Context::NOWHERE,
             None => Context::at_place(self.place(line, shape)),
         };
         if free {

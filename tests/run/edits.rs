@@ -80,6 +80,11 @@ fn a_rescued_wait_without_an_event_of_its_own_is_inferred() {
     assert_eq!(retry.missing.as_ref().unwrap().bytes.0, 425_638_936);
     assert_eq!(retry.free_bytes.unwrap().0, 347_068_928);
     assert!((retry.duration_ps.0 - 1_300_000_000_000).abs() < 10_000_000_000, "{retry:?}");
+    // Another thread ended the wait: the scenario's truth has where.
+    let freed = retry.freed.as_ref().unwrap();
+    assert_eq!(freed.len(), 1, "{freed:?}");
+    assert_eq!(freed[0].frame.as_deref(), Some("$prefetch.py:77 _drop_oldest"));
+    assert_eq!((freed[0].bytes.0, freed[0].count), (256 << 20, 1));
 }
 
 #[test]

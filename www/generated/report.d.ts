@@ -1763,6 +1763,10 @@ export interface Retry {
    */
   free_bytes: Bytes | null;
   /**
+   * What the allocator got back while it waited, by place, the largest first; null where it was not looked up.
+   */
+  freed: Freed[] | null;
+  /**
    * Bytes in use when the wait began.
    */
   in_use_bytes: Bytes | null;
@@ -1782,6 +1786,27 @@ export interface Retry {
    * How it ended.
    */
   outcome: RetryOutcome;
+}
+/**
+ * Memory that one place of the host program gave back.
+ */
+export interface Freed {
+  /**
+   * The host event around it, or the execution that it was in.
+   */
+  by: string;
+  /**
+   * Their bytes (chunks).
+   */
+  bytes: Bytes;
+  /**
+   * How many arrays.
+   */
+  count: number;
+  /**
+   * The innermost Python frame around it that is none of JAX's own.
+   */
+  frame: string | null;
 }
 /**
  * A planned allocation without an event.

@@ -161,6 +161,7 @@ pub fn failed(report: &mut Report, mib: u64, largest: u64) {
         free_bytes: Some(Bytes(3000 * MIB).saturating_sub(Bytes(mib * MIB))),
         largest_free_bytes: Some(Bytes(largest * MIB)),
         largest_free_error_bytes: Some(Bytes(MIB)),
+        freed: None,
         evidence: Evidence::Measured,
     });
 }

@@ -171,7 +171,33 @@ fn a_rescued_wait_is_a_warning() {
     assert_eq!(grave(&report, &Detail::default()), ["allocator-retry"]);
     let said = verdict(&report);
     assert_eq!(said.status, VerdictStatus::AtRisk);
-    assert!(said.sentence.contains("waited 1.30 s"), "{}", said.sentence);
+    assert_eq!(
+        said.sentence,
+        "It ran, but only just: execution 0 of jit_train_step(17) had to wait 1.30 s for its temp block of 400.00 MiB, with 500.00 MiB \
+         free and about 300.00 MiB in the largest piece; then something else was freed and it went on."
+    );
+    // Who freed is said where the capture tells.
+    let freed = |frame: Option<&str>, mib: u64| Freed {
+        by: "outside any event of the host".into(),
+        frame: frame.map(Into::into),
+        count: 2,
+        bytes: Bytes(mib * MIB),
+    };
+    report.retries[0].freed = Some(vec![freed(Some("$prefetch.py:77 drop"), 256), freed(None, 0)]);
+    assert!(
+        verdict(&report).sentence.ends_with("; then `$prefetch.py:77 drop` freed 256.00 MiB and it went on.")
+    );
+    report.retries[0].freed = Some(vec![freed(Some("$prefetch.py:77 drop"), 256), freed(None, 4)]);
+    let finding = &findings(&report, &Detail::default())["allocator-retry"];
+    assert!(
+        finding.sentence.starts_with("Execution 0 of jit_train_step(17) had to wait")
+            && finding.sentence.ends_with(
+                "; then 260.00 MiB were freed, 256.00 MiB of them by `$prefetch.py:77 drop`, and it went on."
+            ),
+        "{}",
+        finding.sentence
+    );
+    assert_eq!(finding.fixes[0].text, "Free what `$prefetch.py:77 drop` frees before train_step is called.");
 }
 
 fn old_and_new_state() -> (Report, Detail) {

@@ -190,6 +190,10 @@ pub(super) fn retries(out: &mut Page, report: &Report) {
         if let Some(largest) = r.largest_free_bytes {
             let _ = write!(line, ", the largest chunk about {largest}");
         }
+        for f in r.freed.iter().flatten().take(3) {
+            let by = f.frame.as_deref().unwrap_or(&f.by);
+            let _ = write!(line, "; meanwhile {} ×{} freed by {}", f.bytes, f.count, short(by, 60));
+        }
         out.wrapped("  ", &format!("{line} {}", tag(r.evidence)));
     }
 }

@@ -2,6 +2,8 @@
 
 use oomscope::analysis::{self, Options};
 use oomscope::model::{Report, Severity};
+use oomscope::proto::xspace::XSpace;
+use prost::Message;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,49 @@ fn report(path: &Path) -> Report {
     let bytes = std::fs::read(path).unwrap();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     analysis::read(bytes.as_slice(), &name, |_| {}).unwrap().report(&Options::default())
+}
+
+/// A scenario as a process writes it whose allocator writes no events (`platform`, `cuda_async`).
+fn without_allocator_events(scenario: &str) -> Option<Report> {
+    let path = shared("scenarios")?.join(scenario);
+    let mut space = XSpace::decode(&std::fs::read(&path).unwrap()[..]).unwrap();
+    for plane in &mut space.planes {
+        let of_allocator = |id: &i64| {
+            let name = plane.event_metadata.get(id).map(|m| m.name.as_str());
+            matches!(name, Some("MemoryAllocation" | "MemoryDeallocation"))
+        };
+        for line in &mut plane.lines {
+            line.events.retain(|e| !of_allocator(&e.metadata_id));
+        }
+    }
+    let bytes = space.encode_to_vec();
+    Some(analysis::read(&bytes[..], scenario, |_| {}).unwrap().report(&Options::default()))
+}
+
+#[test]
+fn a_failure_without_allocator_events_says_what_the_plan_needs_and_what_makes_it_smaller() {
+    let Some(report) = without_allocator_events("s1_plan_too_large.xplane.pb") else { return };
+    assert!(report.allocators.is_empty());
+    assert_eq!(
+        report.verdict.sentence,
+        "jit_train_step(17) ran out of memory at execution 0. Its plan needs 3.72 GiB, the card has 3.72 GiB. How much of that \
+         the allocator could use, and what else was alive, is not in the capture: it holds no allocator events."
+    );
+    let finding = report.findings.iter().find(|f| f.id == "allocator-retry").unwrap();
+    assert_eq!(report.verdict.evidence, finding.evidence);
+    let ids: Vec<&str> = finding.fixes.iter().map(|f| f.id.as_str()).collect();
+    assert_eq!((ids.first(), ids.last()), (Some(&"remat"), Some(&"capture-earlier")));
+    // Nobody knows how much of the card there was.
+    assert!(finding.fixes.iter().all(|f| f.fits_after != Some(oomscope::model::Fits::Yes)));
+
+    let small = without_allocator_events("s5_other_live.xplane.pb").unwrap();
+    assert!(
+        small.verdict.sentence.ends_with("other arrays are likelier to have filled it."),
+        "{}",
+        small.verdict.sentence
+    );
+    let finding = small.findings.iter().find(|f| f.id == "allocator-retry").unwrap();
+    assert_eq!(finding.fixes[0].id, "capture-earlier");
 }
 
 fn grave(report: &Report) -> Vec<&str> {

@@ -2,9 +2,9 @@
 
 use super::case::Case;
 use super::draft::Draft;
-use super::fixes;
-use super::words::{capital, count, name, shape};
-use crate::model::{BufferKind, Finding, Freed, MissingAllocation, Retry, RetryOutcome, Severity};
+use super::words::{Unit, capital, count, name, shape};
+use super::{fixes, step_does_not_fit};
+use crate::model::{BufferKind, Finding, Fix, Freed, MissingAllocation, Retry, RetryOutcome, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// Any wait of an allocator, or a failed launch: the evidence of an out-of-memory in the capture.
@@ -69,14 +69,59 @@ fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
         );
     }
     let execution = case.failure.and_then(|f| f.execution).map(|(i, _)| i);
-    let draft = draft
-        .sentence(sentence)
-        .cause(
+    draft = match blind(case) {
+        Some(need) => {
+            sentence += &format!(" {}", without_events(case, need));
+            let name_them = Fix {
+                text: "Find out what else was alive: save a device memory profile before the step and drop it beside this \
+                       capture."
+                    .into(),
+                ..fixes::name_arrays()
+            };
+            let mut all = step_does_not_fit::smaller(case);
+            all.insert(if plan_is_small(case, need) { 0 } else { all.len() }, name_them);
+            draft
+                .bytes("need_bytes", need, Evidence::Read)
+                .maybe_bytes("card_bytes", case.card, Evidence::Measured)
+                .cause(
+                    "Either the plan is too large for the room that the allocator had, or other arrays filled it. The plan can \
+                     be made smaller; which arrays were alive, a device memory profile tells.",
+                )
+                .fixes(all)
+        }
+        None => draft.cause(
             "The pool could not give the block; XLA waits up to 10 s for somebody to free memory and then gives up. Why the \
              room was missing is said by the other findings.",
-        )
-        .at("execution", execution, "the launch that failed");
-    draft.done()
+        ),
+    };
+    draft.sentence(sentence).at("execution", execution, "the launch that failed").done()
+}
+
+/// What the failed module needs, where no other finding can say why the room was missing: no allocator event tells of a
+/// pool, and the plan alone is not larger than the card.
+pub(super) fn blind(case: &Case) -> Option<Bytes> {
+    case.own_failure()?;
+    (case.capacity().is_none() && case.over().is_none()).then_some(case.need()?)
+}
+
+/// Whether the card has so much more than the plan needs that something else has to be looked for first.
+fn plan_is_small(case: &Case, need: Bytes) -> bool {
+    case.card.is_some_and(|card| need.0 <= card.0 / 2)
+}
+
+/// What is known of the room without allocator events.
+pub(super) fn without_events(case: &Case, need: Bytes) -> String {
+    let unit = case.card.map_or(Unit::of(need), |card| Unit::of(need.max(card)));
+    let likelier = match plan_is_small(case, need) {
+        true => " The plan takes half of the card at most: other arrays are likelier to have filled it.",
+        false => "",
+    };
+    let card = case.card.map_or_else(String::new, |card| format!(", the card has {}", unit.with_name(card)));
+    format!(
+        "Its plan needs {}{card}. How much of that the allocator could use, and what else was alive, is not in the capture: \
+         it holds no allocator events.{likelier}",
+        unit.with_name(need)
+    )
 }
 
 /// The launch that failed, in words.

@@ -227,7 +227,10 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn fits(&self, least: Bytes, most: Bytes) -> Option<Fits> {
         let room = self.limit()?.0.saturating_sub(self.other_live().unwrap_or_default());
-        Some(Fits::into_room(least, most, room))
+        let fits = Fits::into_room(least, most, room);
+        // What failed on a card of which nobody knows the pool may fail there again.
+        let unsure = self.failure.is_some() && self.capacity().is_none() && fits == Fits::Yes;
+        Some(if unsure { Fits::Maybe } else { fits })
     }
 
     /// Whether the module failed or cannot run: then what makes it large matters more.

@@ -41,6 +41,15 @@ pub(super) fn plain(id: &str, text: impl Into<String>, cost: &str, how: &str) ->
     }
 }
 
+/// Arrays that the capture does not know: first find out what they are.
+pub(super) fn name_arrays() -> Fix {
+    let text = "Find out what they are: start the capture before they are made, or save a device memory profile and drop it \
+                beside this capture.";
+    let mut fix = plain("capture-earlier", text, "Another run.", "");
+    fix.code = Some("jax.profiler.save_device_memory_profile('memory.prof')".into());
+    fix
+}
+
 /// A fix that frees live arrays: what the pool must then hold at the launch, from `least` to `most`.
 pub(super) fn freeing(
     case: &Case,

@@ -168,13 +168,7 @@ fn fix(case: &Case, group: &Group) -> Option<Fix> {
             fix.code = Some("for batch in loader:          # numpy arrays\n    state = step(state, jax.device_put(batch))".into());
             fix
         }
-        LiveKind::BeforeCapture => {
-            let text = "Find out what they are: start the capture before they are made, or save a device memory profile \
-                        and drop it beside this capture.";
-            let mut fix = fixes::plain("capture-earlier", text, "Another run.", &how);
-            fix.code = Some("jax.profiler.save_device_memory_profile('memory.prof')".into());
-            fix
-        }
+        LiveKind::BeforeCapture => Fix { how, ..fixes::name_arrays() },
         LiveKind::Outputs | LiveKind::Temp | LiveKind::Other => {
             let text = format!(
                 "Free the {} before the call: drop the references, or `jax.device_get` what is kept.",

@@ -56,6 +56,11 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     Some(draft.done())
 }
 
+/// What makes the plan smaller, the most effective first.
+pub(super) fn smaller(case: &Case) -> Vec<crate::model::Fix> {
+    case.space.map_or_else(Vec::new, |space| fixes::best_first(dominant(case, space).fixes(case)))
+}
+
 /// What makes the step large.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Dominant {

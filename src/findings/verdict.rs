@@ -1,6 +1,6 @@
 //! The sentence that comes first: what failed and by how much, or how much room was left.
 
-use super::allocator_retry::{asked, waited};
+use super::allocator_retry::{asked, blind, waited, without_events};
 use super::case::{Case, Failure};
 use super::words::{Unit, base, count, name, percent};
 use super::{fragmented, grows_per_execution, healthy, op_by_op};
@@ -25,7 +25,8 @@ type Said = Option<(VerdictStatus, String, Evidence)>;
 
 fn failed(case: &Case) -> Said {
     let failure = case.failure?;
-    let mut evidence = Evidence::Measured;
+    // Without an event that names the wait, the failure is concluded from what is missing.
+    let mut evidence = failure.retry.map_or(Evidence::Inferred, |(_, r)| r.evidence);
     let whose = match failure.execution {
         Some((_, e)) => {
             let module = e.module.as_deref().map_or_else(|| "A module".to_owned(), name);
@@ -73,7 +74,10 @@ fn failed(case: &Case) -> Said {
         }
     }
     sentence += ".";
-    if let Some(why) = why(case) {
+    if let Some(need) = blind(case) {
+        sentence += &format!(" {}", without_events(case, need));
+        evidence = evidence.with(Evidence::Read);
+    } else if let Some(why) = why(case) {
         sentence += &format!(" {why}");
         evidence = evidence.with(Evidence::Read);
     }

@@ -49,7 +49,10 @@ function tables(rows, page) {
   });
   const raw = rows.map((row) => [...name(row), all(row.floor), all(row.ours)]);
   return [
-    table(`${first} | size | floor | ours | ratio | memory | ${page ? 'longest frame' : 'whole decode | XProf'}`, summary),
+    table(
+      `${first} | size | floor | ours | ratio | memory | ${page ? 'longest frame' : 'whole decode | XProf'}`,
+      summary,
+    ),
     'All runs, in milliseconds, in the order in which they ran:',
     table(`${first} | floor | ours`, raw),
   ].join('\n\n');

@@ -1,7 +1,7 @@
 //! What each fix does to a scene, what it acts on, what it costs, and how that was reached.
 
 use super::FixKind;
-use super::picture::{Facts, Home, Picture, Piece};
+use super::picture::{Class, NONE, Picture, Piece, Stories};
 use super::program::{Program, is_float};
 use super::remat::Remat;
 use super::scale;
@@ -29,22 +29,56 @@ fn slack(fix: FixKind) -> (f64, f64) {
 /// `xla.PrimitiveType` of float32.
 const F32: i32 = 11;
 
+/// Some of the outputs, with their buffers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outputs {
+    /// By the position of a home in [`Picture::homes`], whether it is one of theirs.
+    homes: Vec<bool>,
+    /// Their bytes, each buffer's once.
+    pub bytes: u64,
+}
+
+impl Outputs {
+    /// Of the indexes of allocations and the bytes of the outputs in them.
+    fn of(picture: &Picture, outputs: &HashMap<i64, u64>) -> Outputs {
+        Outputs {
+            homes: picture.homes.iter().map(|index| outputs.contains_key(index)).collect(),
+            bytes: outputs.values().copied().fold(0, u64::saturating_add),
+        }
+    }
+
+    /// Whether a piece lies in one of the buffers.
+    pub fn holds(&self, piece: &Piece) -> bool {
+        self.homes.get(piece.home as usize) == Some(&true)
+    }
+}
+
 /// Everything that the fixes need to know of a plan.
 #[derive(Debug, Clone)]
 pub(super) struct Basis {
     pub picture: Picture,
     pub program: Program,
     pub remat: Remat,
-    /// Outputs (allocation index, bytes) that a parameter of their shape could be donated for.
-    pub donatable: HashMap<i64, u64>,
+    /// Outputs that a parameter of their shape could be donated for.
+    pub donatable: Outputs,
     /// Outputs that neither share a parameter's buffer nor have one of their shape.
-    pub extra: HashMap<i64, u64>,
-    /// Stands for arrays of the weights' shapes, in [`Picture::facts`].
-    pub facts_of_weights: u32,
+    pub extra: Outputs,
+    /// The last read of each piece in the buffers of `extra`, where it is read.
+    read_last: HashMap<usize, u32>,
+    /// By class the bytes of all pieces that are no outputs, and of the outputs.
+    bytes: Vec<[u64; 2]>,
+    /// Stands for arrays of the weights' shapes, in [`Picture::classes`].
+    pub class_of_weights: u32,
 }
 
 impl Basis {
-    pub fn new(plan: &Plan, program: Program, mut picture: Picture, remat: Remat) -> Basis {
+    pub fn new(
+        plan: &Plan,
+        program: Program,
+        mut picture: Picture,
+        stories: &Stories,
+        remat: Remat,
+    ) -> Basis {
         let outputs = &plan.donation.outputs;
         let allocation_of = |i: usize| outputs.get(i).and_then(|o| o.allocation);
         let donatable: HashMap<i64, u64> = plan
@@ -58,41 +92,52 @@ impl Basis {
             .filter_map(|o| Some((o.allocation?, o.bytes.0)))
             .filter(|(allocation, _)| !donatable.contains_key(allocation))
             .collect();
-        let facts_of_weights = picture.facts.len() as u32;
-        picture.facts.push(Facts {
+        let (donatable, extra) = (Outputs::of(&picture, &donatable), Outputs::of(&picture, &extra));
+        let in_extra = picture.pieces.iter().enumerate().filter(|(_, piece)| extra.holds(piece));
+        let read_last = in_extra.filter_map(|(i, _)| Some((i, stories.reads(i).last()?.0))).collect();
+        let class_of_weights = picture.classes.len() as u32;
+        picture.classes.push(Class {
             element: F32,
             role: Some(Role::Backward),
             weight_like: true,
-            ..Facts::default()
+            ..Class::default()
         });
-        Basis { picture, program, remat, donatable, extra, facts_of_weights }
+        let mut bytes = vec![[0u64; 2]; picture.classes.len()];
+        for piece in &picture.pieces {
+            if let Some(sums) = bytes.get_mut(piece.class as usize) {
+                let sum = &mut sums[usize::from(piece.returned)];
+                *sum = sum.saturating_add(piece.bytes);
+            }
+        }
+        Basis { picture, program, remat, donatable, extra, read_last, bytes, class_of_weights }
     }
 
     /// Bytes of the buffers that a fix acts on.
     pub fn acts_on(&self, fix: FixKind) -> u64 {
         let program = &self.program;
+        let shrunk = |sequence| self.bytes(|returned, class| !returned && scale::shrinks(class, sequence));
         match fix {
-            FixKind::Donate => self.donatable.values().sum(),
-            FixKind::DropOutputs => self.extra.values().sum(),
+            FixKind::Donate => self.donatable.bytes,
+            FixKind::DropOutputs => self.extra.bytes,
             FixKind::Remat => self.remat.acts_on,
-            FixKind::FusedAttention => self.bytes(|_, f| f.scaling.scores),
+            FixKind::FusedAttention => self.bytes(|_, class| class.scaling.scores),
             FixKind::Batch(k) if program.batch.is_some_and(|b| b >= i64::from(k)) => {
-                scale::acted_on(&self.picture, false).saturating_add(program.inputs())
+                shrunk(false).saturating_add(program.inputs())
             }
             FixKind::Accumulate(k) if program.batch.is_some_and(|b| b >= i64::from(k)) && self.trains() => {
-                scale::acted_on(&self.picture, false)
+                shrunk(false)
             }
             FixKind::Sequence(k) if program.sequence.is_some_and(|s| s >= i64::from(k)) => {
-                scale::acted_on(&self.picture, true).saturating_add(program.inputs())
+                shrunk(true).saturating_add(program.inputs())
             }
-            FixKind::Bf16 => self.bytes(|_, f| is_f32_of_step(f)),
+            FixKind::Bf16 => self.bytes(|_, class| is_f32_of_step(class)),
             FixKind::Bf16State => program
                 .sum(|a| a.state && a.element == F32)
-                .saturating_add(self.bytes(|p, f| f.weight_like && f.element == F32 || p.returned)),
+                .saturating_add(self.bytes(|returned, c| c.weight_like && c.element == F32 || returned)),
             FixKind::Offload => program.optimizer(),
-            FixKind::Shard(_) if self.trains() => {
-                program.sum(|a| a.state).saturating_add(self.bytes(|p, f| f.weight_like || p.returned))
-            }
+            FixKind::Shard(_) if self.trains() => program
+                .sum(|a| a.state)
+                .saturating_add(self.bytes(|returned, class| class.weight_like || returned)),
             _ => 0,
         }
     }
@@ -101,15 +146,18 @@ impl Basis {
         self.program.split.is_some() && self.program.weights() > 0
     }
 
-    fn bytes(&self, which: impl Fn(&Piece, &Facts) -> bool) -> u64 {
-        let pieces = self.picture.pieces.iter();
-        let chosen = pieces.filter(|p| self.picture.facts_of(p).is_some_and(|f| which(p, f)));
-        chosen.map(|p| p.bytes).fold(0, u64::saturating_add)
+    /// Bytes of some of the pieces; `which` is told whether they are outputs, and what they hold.
+    fn bytes(&self, which: impl Fn(bool, &Class) -> bool) -> u64 {
+        let of_class = |(class, sums): (&Class, &[u64; 2])| {
+            let sum = |returned| if which(returned, class) { sums[usize::from(returned)] } else { 0 };
+            sum(false).saturating_add(sum(true))
+        };
+        self.picture.classes.iter().zip(&self.bytes).map(of_class).fold(0, u64::saturating_add)
     }
 
     /// Applies a fix to one end of the interval.
     pub fn apply(&self, fix: FixKind, scene: &mut Scene) {
-        let facts = &self.picture.facts;
+        let classes = &self.picture.classes;
         let program = &self.program;
         let (less, more) = slack(fix);
         let slack = if scene.side == Side::Least { less } else { more };
@@ -117,22 +165,21 @@ impl Basis {
         match fix {
             FixKind::Donate => self.donate(scene),
             // It lives until it is read last.
-            FixKind::DropOutputs => scene.evict(&self.extra, |output| {
-                let reads = facts.get(output.facts as usize).and_then(|f| f.reads.last());
-                output.last = reads.map_or(output.first, |&(moment, _)| moment);
+            FixKind::DropOutputs => scene.evict(&self.extra, |i, output| {
+                output.last = self.read_last.get(&i).copied().unwrap_or(output.first);
             }),
             FixKind::Remat => self.remat.apply(scene),
             FixKind::FusedAttention => self.fuse_attention(scene),
             FixKind::Batch(k) => {
-                scale::shrink(scene, facts, false, k);
+                scale::shrink(scene, classes, false, k);
                 self.shrink_inputs(scene, k);
             }
             FixKind::Sequence(k) => {
-                scale::shrink(scene, facts, true, k);
+                scale::shrink(scene, classes, true, k);
                 self.shrink_inputs(scene, k);
             }
             FixKind::Accumulate(k) => {
-                scale::shrink(scene, facts, false, k);
+                scale::shrink(scene, classes, false, k);
                 self.add_sums(scene);
             }
             FixKind::Bf16 => self.halve_activations(scene),
@@ -157,19 +204,17 @@ impl Basis {
     fn donate(&self, scene: &mut Scene) {
         if scene.side == Side::Least {
             for piece in scene.pieces.iter_mut().filter(|p| !p.returned) {
-                let evicted = matches!(piece.home, Home::Output(a) if self.donatable.contains_key(&a));
-                let facts = self.picture.facts.get(piece.facts as usize);
-                if evicted && facts.is_some_and(|f| f.weight_like && f.role == Some(Role::Backward)) {
+                if self.donatable.holds(piece) && self.picture.class_of(piece).is_some_and(is_gradient) {
                     piece.first = piece.last;
                 }
             }
         }
-        scene.evict(&self.donatable, |output| output.bytes = 0);
+        scene.evict(&self.donatable, |_, output| output.bytes = 0);
     }
 
     fn add(&self, scene: &mut Scene, first: u32, last: u32, bytes: u64) {
-        let facts = self.facts_of_weights;
-        scene.pieces.push(Piece { first, last, bytes, home: Home::Temp, returned: false, facts });
+        let class = self.class_of_weights;
+        scene.pieces.push(Piece { first, last, bytes, home: NONE, class, returned: false });
     }
 
     fn shrink_inputs(&self, scene: &mut Scene, k: u32) {
@@ -182,11 +227,11 @@ impl Basis {
     fn fuse_attention(&self, scene: &mut Scene) {
         let sequence = self.program.sequence.unwrap_or(1).unsigned_abs().max(1);
         for piece in &mut scene.pieces {
-            let Some(facts) = self.picture.facts.get(piece.facts as usize) else { continue };
-            if !facts.scaling.scores {
+            let Some(class) = self.picture.class_of(piece) else { continue };
+            if !class.scaling.scores {
                 continue;
             }
-            let elements = facts.dims.iter().fold(1u64, |n, &d| n.saturating_mul(d.unsigned_abs()));
+            let elements = class.dims.iter().fold(1u64, |n, &d| n.saturating_mul(d.unsigned_abs()));
             let row = if scene.side == Side::Least { 4 } else { 4 * 128 };
             piece.bytes = piece.bytes.min((elements / sequence).saturating_mul(row));
         }
@@ -196,12 +241,8 @@ impl Basis {
     /// gradient is added as soon as it is made, in the worst they all live beside the sums as now.
     fn add_sums(&self, scene: &mut Scene) {
         if scene.side == Side::Least {
-            let facts = &self.picture.facts;
             for piece in scene.pieces.iter_mut().filter(|p| !p.returned) {
-                let gradient = facts
-                    .get(piece.facts as usize)
-                    .is_some_and(|f| f.weight_like && f.role == Some(Role::Backward));
-                if gradient {
+                if self.picture.class_of(piece).is_some_and(is_gradient) {
                     piece.bytes = 0;
                 }
             }
@@ -214,10 +255,10 @@ impl Basis {
     fn halve_activations(&self, scene: &mut Scene) {
         let widest = self.program.weight_dims.iter().max().copied();
         for piece in scene.pieces.iter_mut().filter(|p| !p.returned) {
-            let Some(facts) = self.picture.facts.get(piece.facts as usize) else { continue };
+            let Some(class) = self.picture.class_of(piece) else { continue };
             let stays = scene.side == Side::Most
-                && (facts.weight_like || facts.dims.iter().any(|d| Some(*d) == widest));
-            if is_f32_of_step(facts) && !stays {
+                && (class.weight_like || class.dims.iter().any(|d| Some(*d) == widest));
+            if is_f32_of_step(class) && !stays {
                 piece.bytes = piece.bytes.div_ceil(2);
             }
         }
@@ -230,7 +271,7 @@ impl Basis {
     fn halve_state(&self, scene: &mut Scene) {
         let state = self.program.sum(|a| a.state && a.element == F32);
         scene.parameters = scene.parameters.saturating_sub(state / 2);
-        self.shrink_weights(scene, 2, false, |facts| facts.element == F32);
+        self.shrink_weights(scene, 2, false, |class| class.element == F32);
     }
 
     /// A nth of the state and of the gradients on each device. The weights are gathered for use and stay so from the forward to the
@@ -249,13 +290,12 @@ impl Basis {
 
     /// Divides outputs of state, and what has a parameter's shape. Where devices share it, one layer of a stacked parameter stays whole,
     /// and in the worst case all does that is no stack.
-    fn shrink_weights(&self, scene: &mut Scene, by: u64, sharing: bool, which: impl Fn(&Facts) -> bool) {
+    fn shrink_weights(&self, scene: &mut Scene, by: u64, sharing: bool, which: impl Fn(&Class) -> bool) {
         let mut freed = 0u64;
         for piece in &mut scene.pieces {
-            let Some(facts) = self.picture.facts.get(piece.facts as usize) else { continue };
-            let state =
-                matches!(piece.home, Home::Output(a) if self.donatable.contains_key(&a)) && piece.returned;
-            if !(state || facts.weight_like) || !which(facts) {
+            let Some(class) = self.picture.class_of(piece) else { continue };
+            let state = piece.returned && self.donatable.holds(piece);
+            if !(state || class.weight_like) || !which(class) {
                 continue;
             }
             let smaller = piece.bytes.div_ceil(by);
@@ -263,7 +303,7 @@ impl Basis {
                 freed = freed.saturating_add(piece.bytes - smaller);
                 piece.bytes = smaller;
             } else if !piece.returned
-                && !(sharing && ((scene.side == Side::Most && !facts.stack_like) || facts.slice_like))
+                && !(sharing && ((scene.side == Side::Most && !class.stack_like) || class.slice_like))
             {
                 piece.bytes = smaller;
             }
@@ -281,8 +321,7 @@ impl Basis {
                     .picture
                     .pieces
                     .iter()
-                    .filter(|p| !p.returned)
-                    .filter(|p| matches!(p.home, Home::Output(a) if self.donatable.contains_key(&a)))
+                    .filter(|p| !p.returned && self.donatable.holds(p))
                     .map(|p| p.bytes)
                     .fold(0, u64::saturating_add);
                 let moved = if scratch == 0 {
@@ -368,10 +407,15 @@ pub(super) fn cost(fix: FixKind) -> String {
     }
 }
 
-fn is_f32_of_step(facts: &Facts) -> bool {
-    is_float(facts.element)
-        && facts.element == F32
-        && matches!(facts.role, Some(Role::Forward | Role::Backward | Role::Recomputed))
+/// Whether something is of a weight's shape and of the backward pass.
+fn is_gradient(class: &Class) -> bool {
+    class.weight_like && class.role == Some(Role::Backward)
+}
+
+fn is_f32_of_step(class: &Class) -> bool {
+    is_float(class.element)
+        && class.element == F32
+        && matches!(class.role, Some(Role::Forward | Role::Backward | Role::Recomputed))
 }
 
 fn shown(n: Option<i64>) -> String {

@@ -5,28 +5,32 @@
 //! `HloDataflowAnalysis` and `HloLiveRange`. That the same peak comes out as XLA's own is checked for each plan
 //! ([`super::picture::Picture::strays`]).
 
+use super::lists::Lists;
 use crate::arrange::Arrange;
-use crate::hlo::{Hlo, InstrIx, Instruction, role_of};
+use crate::hlo::{Hlo, InstrIx, Instruction};
 use crate::terms::Role;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-/// Stands for "never scheduled".
+/// Stands for "never scheduled", and for no position.
 pub(super) const NEVER: u32 = u32::MAX;
 
 /// Calls nest a few levels; deeper ones are an attack on the stack.
 const MAX_DEPTH: usize = 64;
 /// Deepest nesting of tuples that is followed.
 const MAX_NESTING: usize = 32;
+/// So many places of a value are looked through one by one before a table is made of them.
+const FEW_PLACES: usize = 16;
 
 /// What the analysis has to know of an opcode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Op {
     Parameter,
     Tuple,
-    /// Takes one part of a tuple.
-    Element(u32),
+    /// Takes one part of a tuple; [`Flow::part`] says which.
+    Element,
     /// The same memory under another name.
     Same,
     /// A new arrangement or type of the same array.
@@ -36,18 +40,21 @@ pub(super) enum Op {
     Call,
     /// Begins an operation whose operands are in use until the instruction that ends it.
     Start,
-    /// Ends one: of the operand tuple it passes on the part with this number, or the whole.
-    Done(Option<u32>),
+    /// Ends one and passes on the whole of its operand.
+    Done,
+    /// Ends one and passes on the first, or the second, part of its operand.
+    DoneFirst,
+    DoneSecond,
     Fusion,
     Constant,
     Other,
 }
 
-fn op_of(opcode: &str, tuple_index: i64) -> Op {
+fn op_of(opcode: &str) -> Op {
     match opcode {
         "parameter" => Op::Parameter,
         "tuple" => Op::Tuple,
-        "get-tuple-element" => Op::Element(u32::try_from(tuple_index).unwrap_or(NEVER)),
+        "get-tuple-element" => Op::Element,
         "bitcast" | "optimization-barrier" | "add-dependency" | "domain" => Op::Same,
         "copy" | "convert" | "transpose" | "reshape" | "dynamic-slice" | "all-gather" => Op::Relayout,
         "while" => Op::While,
@@ -58,9 +65,9 @@ fn op_of(opcode: &str, tuple_index: i64) -> Op {
         | "all-reduce-start"
         | "collective-permute-start"
         | "send" => Op::Start,
-        "copy-done" | "recv-done" => Op::Done(Some(0)),
-        "async-done" | "all-gather-done" | "collective-permute-done" => Op::Done(Some(1)),
-        "all-reduce-done" => Op::Done(None),
+        "copy-done" | "recv-done" => Op::DoneFirst,
+        "async-done" | "all-gather-done" | "collective-permute-done" => Op::DoneSecond,
+        "all-reduce-done" => Op::Done,
         "fusion" => Op::Fusion,
         "constant" => Op::Constant,
         _ => Op::Other,
@@ -74,25 +81,19 @@ pub(super) type Place = (u32, Vec<u32>);
 #[derive(Debug)]
 pub(super) struct Flow<'a> {
     pub hlo: &'a Hlo,
-    instructions: Vec<InstrIx>,
     ops: Vec<Op>,
     /// For each instruction its moment; [`NEVER`] for those that are not scheduled themselves, in fusions for instance.
     at: Vec<u32>,
-    /// For each instruction the first moment of what it calls; its own where it calls nothing.
-    from: Vec<u32>,
+    /// The first moment of what an instruction calls, where it calls something.
+    from: HashMap<u32, u32>,
     /// The scheduled instructions in order.
     pub order: Vec<u32>,
-    /// Name stacks; for a fusion without one, that of an instruction inside.
-    names: Vec<&'a str>,
-    /// The part that the name stack gives.
-    roles: Vec<Option<Role>>,
-    operands: Vec<Vec<u32>>,
-    /// Readers other than get-tuple-elements, each with the operand's number.
-    readers: Vec<Vec<(u32, u32)>>,
-    /// get-tuple-elements by instruction and part.
-    elements: HashMap<(u32, u32), Vec<u32>>,
-    /// get-tuple-elements by instruction.
-    parts: Vec<Vec<u32>>,
+    /// Numbers of name stacks; for a fusion without one, that of an instruction inside.
+    names: Vec<u32>,
+    /// Readers other than get-tuple-elements, each with the operand's number, in the order of the schedule.
+    readers: Lists<(u32, u32)>,
+    /// get-tuple-elements by instruction: the part and the instruction that takes it, ordered by part.
+    parts: Lists<(u32, u32)>,
     /// The computations that an instruction calls.
     calls: HashMap<u32, Vec<i64>>,
     /// Parameters of the computations that are called.
@@ -101,6 +102,8 @@ pub(super) struct Flow<'a> {
     inner_by_number: HashMap<(i64, u32), Vec<u32>>,
     /// Roots of scheduled computations, with the instruction that calls them; `NEVER` for the entry's.
     roots: HashMap<u32, u32>,
+    /// Whether an instruction is one of `roots`.
+    is_root: Vec<bool>,
     /// Places and readers that may still be visited, over all values. Real modules need a few for each value; in a damaged
     /// one, tuples that hold each other have places without end.
     budget: Cell<usize>,
@@ -110,32 +113,24 @@ impl<'a> Flow<'a> {
     /// Takes time and memory linear in the module.
     pub fn of(hlo: &'a Hlo) -> Flow<'a> {
         let count = hlo.instruction_count();
+        let (opcodes, of_each) = hlo.opcodes();
+        let known: Vec<Op> = opcodes.into_iter().map(op_of).collect();
         let mut flow = Flow {
             hlo,
-            instructions: Vec::with_capacity(count),
-            ops: Vec::with_capacity(count),
+            ops: of_each.map(|number| known.get(number as usize).copied().unwrap_or(Op::Other)).collect(),
             at: vec![NEVER; count],
-            from: vec![NEVER; count],
+            from: HashMap::new(),
             order: Vec::new(),
-            names: Vec::with_capacity(count),
-            roles: Vec::new(),
-            operands: Vec::with_capacity(count),
-            readers: vec![Vec::new(); count],
-            elements: HashMap::new(),
-            parts: vec![Vec::new(); count],
+            names: (0..count).map(|i| hlo.name_number(InstrIx::of(i))).collect(),
+            readers: Lists::default(),
+            parts: Lists::default(),
             calls: HashMap::new(),
             inner: HashMap::new(),
             inner_by_number: HashMap::new(),
             roots: HashMap::new(),
+            is_root: vec![false; count],
             budget: Cell::new(1_000_000 + 64 * count),
         };
-        for (at, it) in hlo.instructions() {
-            flow.instructions.push(at);
-            flow.ops.push(op_of(it.opcode, it.tuple_index));
-            flow.names.push(it.op_name);
-            flow.operands
-                .push(it.operand_ids().filter_map(|id| hlo.by_id(id)).map(|o| o.at() as u32).collect());
-        }
         let sequences = hlo.schedule();
         if let Some(entry) = hlo.entry() {
             if let Some(root) = hlo.root_of(entry) {
@@ -143,8 +138,12 @@ impl<'a> Flow<'a> {
             }
             flow.lay_out(entry.id, &sequences, &mut HashSet::new(), 0);
         }
+        drop(sequences);
+        for &root in flow.roots.keys() {
+            flow.is_root[root as usize] = true;
+        }
         flow.link();
-        flow.roles = flow.names.iter().map(|name| role_of(name)).collect();
+        flow.name_fusions();
         flow
     }
 
@@ -161,22 +160,25 @@ impl<'a> Flow<'a> {
             return;
         }
         // Without a schedule the order of the file, which is one in which the module could run.
-        let sequence: Vec<InstrIx> = match sequences.get(&computation) {
-            Some(sequence) => sequence.clone(),
+        let sequence: Cow<'_, [InstrIx]> = match sequences.get(&computation) {
+            Some(sequence) => sequence.into(),
             None => self.hlo.instructions_of(it).collect(),
         };
-        for instruction in sequence {
+        for &instruction in &*sequence {
             let i = instruction.at();
             let start = self.order.len() as u32;
             if matches!(self.ops.get(i), Some(Op::While | Op::Call | Op::Start)) {
-                for called in self.hlo.instruction(instruction).called_computation_ids() {
+                for called in self.hlo.unnamed(instruction).called_computation_ids() {
                     self.enter(i as u32, called);
                     self.lay_out(called, sequences, seen, depth + 1);
                 }
             }
             let now = self.order.len() as u32;
-            if let (Some(at), Some(from)) = (self.at.get_mut(i), self.from.get_mut(i)) {
-                (*at, *from) = (now, start);
+            if let Some(at) = self.at.get_mut(i) {
+                *at = now;
+                if start != now {
+                    self.from.insert(i as u32, start);
+                }
                 self.order.push(i as u32);
             }
         }
@@ -194,34 +196,40 @@ impl<'a> Flow<'a> {
         let parameters = parameters.insert(Vec::new());
         for inner in self.hlo.instructions_of(it) {
             if self.ops.get(inner.at()) == Some(&Op::Parameter) {
-                let number = u32::try_from(self.hlo.instruction(inner).parameter_number).unwrap_or(NEVER);
+                let number = self.hlo.index_of(inner).unwrap_or(NEVER);
                 parameters.push(inner.at() as u32);
                 self.inner_by_number.entry((called, number)).or_default().push(inner.at() as u32);
             }
         }
     }
 
-    /// Readers and names of what is scheduled.
+    /// Readers of what is scheduled.
     fn link(&mut self) {
+        let (ops, hlo, order) = (&self.ops, self.hlo, &self.order);
+        let uses = |elements: bool| {
+            let of_kind = order.iter().filter(move |&&i| (ops[i as usize] == Op::Element) == elements);
+            of_kind.flat_map(move |&i| {
+                let operands = hlo.operands(InstrIx::of(i as usize));
+                let part = hlo.index_of(InstrIx::of(i as usize)).unwrap_or(NEVER);
+                (0..)
+                    .zip(operands)
+                    .map(move |(number, &operand)| (operand, if elements { (part, i) } else { (i, number) }))
+            })
+        };
+        let count = ops.len();
+        let mut parts = Lists::of(count, || uses(true));
+        parts.arrange_each_by(|a, b| a.0.cmp(&b.0));
+        self.readers = Lists::of(count, || uses(false));
+        self.parts = parts;
+    }
+
+    /// Gives fusions without a name stack one from inside.
+    fn name_fusions(&mut self) {
+        let mut known: HashMap<i64, u32> = HashMap::new();
         for &i in &self.order {
-            let operands = self.operands.get(i as usize).map(Vec::as_slice).unwrap_or(&[]);
-            for (number, &operand) in (0..).zip(operands) {
-                if let Some(Op::Element(part)) = self.ops.get(i as usize) {
-                    self.elements.entry((operand, *part)).or_default().push(i);
-                    if let Some(parts) = self.parts.get_mut(operand as usize) {
-                        parts.push(i);
-                    }
-                } else if let Some(readers) = self.readers.get_mut(operand as usize) {
-                    readers.push((i, number));
-                }
-            }
-        }
-        let mut known: HashMap<i64, &str> = HashMap::new();
-        for &i in &self.order {
-            if self.ops.get(i as usize) == Some(&Op::Fusion) && self.name(i).is_empty() {
-                let called = self.instruction(i).and_then(|it| it.called_computation_ids().next());
-                let Some(called) = called else { continue };
-                let inside = *known.entry(called).or_insert_with(|| self.name_inside(called));
+            if self.ops.get(i as usize) == Some(&Op::Fusion) && self.names.get(i as usize) == Some(&0) {
+                let Some(called) = self.instruction(i).called_computation_ids().next() else { continue };
+                let inside = *known.entry(called).or_insert_with(|| name_inside(self.hlo, called));
                 if let Some(name) = self.names.get_mut(i as usize) {
                     *name = inside;
                 }
@@ -229,39 +237,32 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The name stack of a fusion's root, else of the last named instruction inside.
-    fn name_inside(&self, called: i64) -> &'a str {
-        let hlo = self.hlo;
-        let Some(called) = hlo.computation(called) else { return "" };
-        let root = hlo.root_of(called).map_or("", |root| hlo.instruction(root).op_name);
-        if !root.is_empty() {
-            return root;
-        }
-        let inside = hlo.instructions_of(called).map(|i| hlo.instruction(i));
-        inside.filter(|i| i.opcode != "parameter" && !i.op_name.is_empty()).last().map_or("", |i| i.op_name)
-    }
-
-    /// The instruction at a position.
-    pub fn instruction(&self, i: u32) -> Option<Instruction<'a>> {
-        self.instructions.get(i as usize).map(|&at| self.hlo.instruction(at))
+    /// The instruction at a position, without its name stack.
+    pub fn instruction(&self, i: u32) -> Instruction<'a> {
+        self.hlo.unnamed(InstrIx::of(i as usize))
     }
 
     /// The operands of an instruction.
-    pub fn operands(&self, i: u32) -> &[u32] {
-        self.operands.get(i as usize).map_or(&[], Vec::as_slice)
+    pub fn operands(&self, i: u32) -> &'a [u32] {
+        self.hlo.operands(InstrIx::of(i as usize))
     }
 
-    /// The name stack of an instruction.
-    pub fn name(&self, i: u32) -> &'a str {
-        self.names.get(i as usize).copied().unwrap_or("")
+    /// The number of an instruction's name stack.
+    pub fn name(&self, i: u32) -> u32 {
+        self.names.get(i as usize).copied().unwrap_or(0)
     }
 
     pub fn role(&self, i: u32) -> Option<Role> {
-        self.roles.get(i as usize).copied().flatten()
+        self.hlo.roles().get(self.name(i) as usize).copied().flatten()
     }
 
     pub fn op(&self, i: u32) -> Op {
         self.ops.get(i as usize).copied().unwrap_or(Op::Other)
+    }
+
+    /// Which part of a tuple an [`Op::Element`] takes.
+    pub fn part(&self, i: u32) -> u32 {
+        self.hlo.index_of(InstrIx::of(i as usize)).unwrap_or(NEVER)
     }
 
     /// When an instruction runs.
@@ -271,7 +272,13 @@ impl<'a> Flow<'a> {
 
     /// From when to when an instruction and what it calls run.
     pub fn span(&self, i: u32) -> (u32, u32) {
-        (self.from.get(i as usize).copied().unwrap_or(NEVER), self.moment(i))
+        let moment = self.moment(i);
+        (self.from.get(&i).copied().unwrap_or(moment), moment)
+    }
+
+    /// Instructions in all.
+    pub fn count(&self) -> usize {
+        self.ops.len()
     }
 
     /// Moments in all.
@@ -281,12 +288,20 @@ impl<'a> Flow<'a> {
 
     /// Readers of an instruction's whole result, without those that only take it apart.
     pub fn readers(&self, i: u32) -> impl Iterator<Item = u32> {
-        self.readers.get(i as usize).into_iter().flatten().map(|&(reader, _)| reader)
+        self.readers.of_item(i).iter().map(|&(reader, _)| reader)
     }
 
     /// Readers of an instruction's result or of parts of it.
     pub fn readers_of_parts(&self, i: u32) -> impl Iterator<Item = u32> {
-        self.readers(i).chain(self.parts.get(i as usize).into_iter().flatten().copied())
+        self.readers(i).chain(self.parts.of_item(i).iter().map(|&(_, element)| element))
+    }
+
+    /// What takes a part of a tuple, with the part.
+    fn elements(&self, i: u32, part: u32) -> &[(u32, u32)] {
+        let all = self.parts.of_item(i);
+        let from = all.partition_point(|&(other, _)| other < part);
+        let to = all.partition_point(|&(other, _)| other <= part);
+        all.get(from..to).unwrap_or(&[])
     }
 
     /// Every place at which the value at `place` is visible, in order of finding, `place` first.
@@ -294,10 +309,17 @@ impl<'a> Flow<'a> {
     /// A value goes through tuples and their parts, through bitcasts, and into the loops and calls that take it.
     pub fn places(&self, place: Place) -> Vec<Place> {
         let mut seen: HashSet<Place> = HashSet::new();
-        let mut out = Vec::new();
+        let mut out: Vec<Place> = Vec::new();
         let mut work = vec![place];
         while let Some(place) = work.pop() {
-            if place.1.len() > MAX_NESTING || !seen.insert(place.clone()) {
+            if out.len() == FEW_PLACES && seen.is_empty() {
+                seen.extend(out.iter().cloned());
+            }
+            let few = out.len() < FEW_PLACES;
+            if place.1.len() > MAX_NESTING
+                || (few && out.contains(&place))
+                || (!few && !seen.insert(place.clone()))
+            {
                 continue;
             }
             let (i, index) = &place;
@@ -305,11 +327,9 @@ impl<'a> Flow<'a> {
                 break;
             }
             if let Some((part, rest)) = index.split_first() {
-                for &element in self.elements.get(&(*i, *part)).into_iter().flatten() {
-                    work.push((element, rest.to_vec()));
-                }
+                work.extend(self.elements(*i, *part).iter().map(|&(_, element)| (element, rest.to_vec())));
             }
-            for &(reader, number) in self.readers.get(*i as usize).into_iter().flatten() {
+            for &(reader, number) in self.readers.of_item(*i) {
                 match self.op(reader) {
                     Op::Tuple => {
                         let mut inside = Vec::with_capacity(index.len() + 1);
@@ -317,7 +337,7 @@ impl<'a> Flow<'a> {
                         inside.extend_from_slice(index);
                         work.push((reader, inside));
                     }
-                    Op::Same => work.push((reader, index.clone())),
+                    Op::Same | Op::Done => work.push((reader, index.clone())),
                     Op::While => {
                         work.push((reader, index.clone()));
                         for &parameter in self.called(reader).flat_map(|c| self.inner.get(&c)).flatten() {
@@ -333,8 +353,8 @@ impl<'a> Flow<'a> {
                             work.push((parameter, index.clone()));
                         }
                     }
-                    Op::Done(None) => work.push((reader, index.clone())),
-                    Op::Done(Some(part)) => {
+                    done @ (Op::DoneFirst | Op::DoneSecond) => {
+                        let part = u32::from(done == Op::DoneSecond);
                         if let Some((first, rest)) = index.split_first()
                             && *first == part
                         {
@@ -356,9 +376,9 @@ impl<'a> Flow<'a> {
 
     /// What a look at an instruction's readers costs, with the readers of those that only begin an operation.
     fn cost(&self, i: u32) -> usize {
-        let readers = self.readers.get(i as usize).map_or(&[][..], Vec::as_slice);
+        let readers = self.readers.of_item(i);
         let later = |&(reader, _): &(u32, u32)| match self.op(reader) {
-            Op::Start => self.readers.get(reader as usize).map_or(0, Vec::len),
+            Op::Start => self.readers.of_item(reader).len(),
             Op::Call => self.calls.get(&reader).map_or(0, Vec::len),
             _ => 0,
         };
@@ -374,58 +394,87 @@ impl<'a> Flow<'a> {
         left.is_some()
     }
 
-    /// From when to when a value is needed, and the instructions that read it, each with its moment, in order.
-    pub fn life(&self, place: Place) -> Option<Life> {
+    /// From when to when a value is needed. The instructions that read it are added to `reads`, each with its moment, in order.
+    pub fn life(&self, place: Place, reads: &mut Vec<(u32, u32)>) -> Option<Life> {
         let first = self.moment(place.0);
         if first == NEVER {
             return None;
         }
-        let mut life = Life { first, last: first, reads: Vec::new(), returned: false };
-        for (i, _) in self.places(place) {
+        let from = reads.len();
+        let mut life = Life { first, last: first, returned: false };
+        if self.passes_on(&place) {
+            for (i, _) in self.places(place) {
+                self.add_reads(i, &mut life, reads);
+            }
+        } else if self.spend(1 + self.readers.of_item(place.0).len()) {
+            self.add_reads(place.0, &mut life, reads);
+        }
+        if life.returned {
+            life.last = self.moments();
+        }
+        // Of one place they are in order already.
+        if !reads[from..].is_sorted_by(|a, b| a < b) {
+            let mut own = reads.split_off(from);
+            own.arrange();
+            own.dedup();
+            reads.append(&mut own);
+        }
+        Some(life)
+    }
+
+    /// Whether a value may be visible elsewhere too.
+    fn passes_on(&self, place: &Place) -> bool {
+        let reads_only = |op| matches!(op, Op::Fusion | Op::Other | Op::Relayout);
+        !place.1.is_empty() || !self.readers(place.0).all(|reader| reads_only(self.op(reader)))
+    }
+
+    /// What reads a value at one place.
+    fn add_reads(&self, i: u32, life: &mut Life, reads: &mut Vec<(u32, u32)>) {
+        if self.is_root[i as usize] {
             match self.roots.get(&i) {
                 Some(&NEVER) => life.returned = true,
                 Some(&caller) => life.reach(self.moment(caller)),
                 None => {}
             }
-            for &(reader, _) in self.readers.get(i as usize).into_iter().flatten() {
-                let moment = self.moment(reader);
-                match self.op(reader) {
-                    Op::Tuple | Op::Same => {}
-                    Op::Done(None) => life.reach(moment),
-                    Op::While | Op::Call => {
-                        life.reach(moment);
-                        life.reads.push((self.span(reader).0, reader));
-                    }
-                    Op::Start => {
-                        life.reach(moment);
-                        life.reads.push((moment, reader));
-                        self.readers(reader).for_each(|done| life.reach(self.moment(done)));
-                    }
-                    _ => {
-                        life.reach(moment);
-                        life.reads.push((moment, reader));
-                    }
+        }
+        for &(reader, _) in self.readers.of_item(i) {
+            let moment = self.moment(reader);
+            match self.op(reader) {
+                Op::Tuple | Op::Same => continue,
+                Op::Done => {
+                    life.reach(moment);
+                    continue;
                 }
+                Op::While | Op::Call => reads.push((self.span(reader).0, reader)),
+                Op::Start => {
+                    reads.push((moment, reader));
+                    self.readers(reader).for_each(|done| life.reach(self.moment(done)));
+                }
+                _ => reads.push((moment, reader)),
             }
+            life.reach(moment);
         }
-        if life.returned {
-            life.last = self.moments();
-        }
-        life.reads.arrange();
-        life.reads.dedup();
-        Some(life)
     }
 }
 
+/// The name stack of a fusion's root, else of the last named instruction inside, by its number.
+fn name_inside(hlo: &Hlo, called: i64) -> u32 {
+    let Some(called) = hlo.computation(called) else { return 0 };
+    let root = hlo.root_of(called).map_or(0, |root| hlo.name_number(root));
+    if root != 0 {
+        return root;
+    }
+    let named = |&i: &InstrIx| hlo.name_number(i) != 0 && hlo.opcode(i) != "parameter";
+    hlo.instructions_of(called).filter(named).last().map_or(0, |i| hlo.name_number(i))
+}
+
 /// From when to when a value is needed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Life {
     /// The moment at which it is made.
     pub first: u32,
     /// The last at which it is read; the end for what is returned.
     pub last: u32,
-    /// Moments at which it is read, and by what.
-    pub reads: Vec<(u32, u32)>,
     /// Whether it is an output of the program.
     pub returned: bool,
 }

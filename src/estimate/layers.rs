@@ -3,32 +3,75 @@
 //! Two signs, each alone enough: names that differ in a number alone (`layer_3` of flax, haiku, or a `jax.named_scope`), and
 //! argument paths that do (`params['layers'][3]['w']`), whose block is then that of everything computed with it.
 
-use super::flow::{Flow, Op};
-use super::program::{Program, parameter_uses};
+use super::flow::{Flow, NEVER, Op};
+use super::program::{Program, Uses};
 use crate::arrange::Arrange;
 use crate::terms::Role;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// For each instruction of the forward pass its block's number, in order of running.
-pub(super) type Blocks = HashMap<u32, u32>;
+/// For each instruction its block's number, in order of running; [`NEVER`] outside of blocks and of the forward pass.
+#[derive(Debug, Default)]
+pub(super) struct Blocks(Vec<u32>);
+
+impl Blocks {
+    fn of(flow: &Flow<'_>) -> Blocks {
+        Blocks(vec![NEVER; flow.count()])
+    }
+
+    fn set(&mut self, i: u32, block: u32) {
+        self.0[i as usize] = block;
+    }
+
+    /// The block of an instruction.
+    pub fn get(&self, i: u32) -> Option<u32> {
+        self.0.get(i as usize).copied().filter(|&block| block != NEVER)
+    }
+
+    /// How many blocks there are.
+    pub fn count(&self) -> usize {
+        let numbers = || self.0.iter().filter(|&&block| block != NEVER).map(|&block| block as usize);
+        let mut seen = vec![false; numbers().max().map_or(0, |most| most + 1)];
+        numbers().for_each(|block| seen[block] = true);
+        seen.into_iter().filter(|&seen| seen).count()
+    }
+}
 
 /// Blocks by the names of modules in the name stacks.
 pub(super) fn by_names(flow: &Flow<'_>, program: &Program) -> Blocks {
-    let Some(split) = program.split else { return Blocks::new() };
+    let Some(split) = program.split else { return Blocks::default() };
+    let forward = || {
+        let until_split = flow.order.iter().take(split as usize + 1);
+        until_split.copied().filter(|&i| flow.role(i) == Some(Role::Forward))
+    };
+    // Names are read once, however many instructions have them.
+    let mut block_of_name = vec![NEVER; flow.hlo.roles().len()];
+    let mut is_used = vec![false; block_of_name.len()];
+    forward().for_each(|i| is_used[flow.name(i) as usize] = true);
     let mut found: BTreeMap<String, BTreeMap<String, Vec<u32>>> = BTreeMap::new();
-    for &i in flow.order.iter().take(split as usize + 1) {
-        if flow.role(i) == Some(Role::Forward)
-            && let Some((class, name)) = numbered(flow.name(i))
-        {
-            found.entry(class).or_default().entry(name).or_default().push(i);
+    for (number, _) in (0..).zip(&is_used).filter(|(_, used)| **used) {
+        if let Some((class, name)) = numbered(flow.hlo.name_stack(number)) {
+            found.entry(class).or_default().entry(name).or_default().push(number);
         }
     }
-    number(flow, found.into_values().filter(|blocks| blocks.len() > 1).flat_map(BTreeMap::into_values))
+    let blocks = found.into_values().filter(|blocks| blocks.len() > 1).flat_map(BTreeMap::into_values);
+    let mut members: Vec<Vec<u32>> = Vec::new();
+    for names in blocks {
+        for name in names {
+            block_of_name[name as usize] = members.len() as u32;
+        }
+        members.push(Vec::new());
+    }
+    for i in forward() {
+        if let Some(members) = members.get_mut(block_of_name[flow.name(i) as usize] as usize) {
+            members.push(i);
+        }
+    }
+    number(flow, members)
 }
 
 /// Blocks by the argument paths of the parameters that an instruction depends on: the last block counts.
-pub(super) fn by_parameters(flow: &Flow<'_>, program: &Program) -> Blocks {
-    let Some(split) = program.split else { return Blocks::new() };
+pub(super) fn by_parameters(flow: &Flow<'_>, program: &Program, uses: &Uses) -> Blocks {
+    let Some(split) = program.split else { return Blocks::default() };
     let mut classes: BTreeMap<(usize, String), BTreeMap<String, Vec<u32>>> = BTreeMap::new();
     let weights = || program.arguments.iter().filter(|a| a.forward && !a.input);
     for argument in weights() {
@@ -55,9 +98,8 @@ pub(super) fn by_parameters(flow: &Flow<'_>, program: &Program) -> Blocks {
         }
     }
     if block_of.is_empty() {
-        return Blocks::new();
+        return Blocks::default();
     }
-    let uses = parameter_uses(flow);
     // Parameters outside blocks (the head's) end the last block before them.
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for argument in weights() {
@@ -86,49 +128,56 @@ struct Group {
 /// Gives each forward instruction the last group that it depends on; those of groups that are no blocks get none.
 fn label(flow: &Flow<'_>, split: u32, mut groups: Vec<Group>) -> Blocks {
     groups.arrange_by_key(|g| median(g.readers.iter().map(|&i| flow.moment(i))));
-    let mut direct: HashMap<u32, i64> = HashMap::new();
-    for (rank, group) in (0i64..).zip(&groups) {
+    // For each instruction the last group that it depends on, counted from 1.
+    let mut last: Vec<u32> = vec![0; flow.count()];
+    for (rank, group) in (1..).zip(&groups) {
         for &reader in &group.readers {
-            let known = direct.entry(reader).or_insert(-1);
-            *known = (*known).max(rank);
+            let known = &mut last[reader as usize];
+            *known = rank.max(*known);
         }
     }
     let last_block = groups.iter().rposition(|g| g.is_block);
-    let mut labels: HashMap<u32, i64> = HashMap::new();
-    let mut out = Blocks::new();
+    let mut out = Blocks::of(flow);
+    let mut done = vec![false; flow.count()];
     for &i in flow.order.iter().take(split as usize + 1) {
         if flow.op(i) == Op::While
             || matches!(flow.role(i), Some(Role::Backward | Role::Recomputed | Role::Update))
         {
             continue;
         }
-        let inherited = flow.operands(i).iter().filter_map(|o| labels.get(o)).max().copied().unwrap_or(-1);
-        let rank = inherited.max(direct.get(&i).copied().unwrap_or(-1));
-        labels.insert(i, rank);
-        let Ok(at) = usize::try_from(rank) else { continue };
+        let known = flow.operands(i).iter().filter(|&&o| done[o as usize]);
+        let inherited = known.map(|&o| last[o as usize]).max().unwrap_or(0);
+        let rank = inherited.max(last[i as usize]);
+        (last[i as usize], done[i as usize]) = (rank, true);
+        let Some(at) = (rank as usize).checked_sub(1) else { continue };
         let Some(group) = groups.get(at) else { continue };
         // What comes after the last parameter of the last block is the model's end.
         let after = Some(at) == last_block && flow.moment(i) > group.last;
         if group.is_block && !after {
-            out.insert(i, rank as u32);
+            out.set(i, at as u32);
         }
     }
     out
 }
 
 /// Numbers groups of instructions in order of running.
-fn number(flow: &Flow<'_>, groups: impl Iterator<Item = Vec<u32>>) -> Blocks {
-    let mut groups: Vec<Vec<u32>> = groups.collect();
+fn number(flow: &Flow<'_>, mut groups: Vec<Vec<u32>>) -> Blocks {
     groups.arrange_by_key(|group| median(group.iter().map(|&i| flow.moment(i))));
-    let numbered = (0..).zip(groups);
-    numbered.flat_map(|(n, group)| group.into_iter().map(move |i| (i, n))).collect()
+    let mut out = Blocks::of(flow);
+    for (n, group) in (0..).zip(groups) {
+        group.into_iter().for_each(|i| out.set(i, n));
+    }
+    out
 }
 
 /// The moment in the middle. The first one says little: XLA runs what depends on parameters alone early, in the order of their
 /// names, `layer_10` before `layer_2`.
 fn median(moments: impl Iterator<Item = u32>) -> u32 {
     let mut moments: Vec<u32> = moments.collect();
-    moments.arrange();
+    // Mostly they were gathered in order.
+    if !moments.is_sorted() {
+        moments.arrange();
+    }
     moments.get(moments.len() / 2).copied().unwrap_or(0)
 }
 
@@ -161,11 +210,6 @@ fn numbered_at(parts: &[&str], depth: usize) -> Option<(String, String)> {
 pub(super) fn better(names: Blocks, parameters: Blocks, bytes: impl Fn(&Blocks) -> u64) -> Blocks {
     let (a, b) = (bytes(&names), bytes(&parameters));
     if a.saturating_add(a / 4) >= b { names } else { parameters }
-}
-
-/// How many blocks there are.
-pub(super) fn count(blocks: &Blocks) -> usize {
-    blocks.values().collect::<HashSet<_>>().len()
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ mod effect;
 mod fix;
 mod flow;
 mod layers;
+mod lists;
+mod order;
 mod picture;
 mod program;
 mod remat;
@@ -27,7 +29,7 @@ use crate::units::Bytes;
 use effect::Basis;
 use flow::Flow;
 use picture::Picture;
-use program::Program;
+use program::{Program, parameter_uses};
 use remat::Remat;
 use scene::{Need, Scene, Side};
 use std::sync::OnceLock;
@@ -106,11 +108,12 @@ impl Estimator {
     pub fn new(hlo: &Hlo, plan: &Plan) -> Option<Estimator> {
         let need = Need { total: plan.summary.need()?.0, launch: plan.summary.launch_need()?.0 };
         let flow = Flow::of(hlo);
-        let program = Program::of(&flow, plan);
-        let mut picture = Picture::of(&flow, plan);
+        let uses = parameter_uses(&flow);
+        let program = Program::of(&flow, plan, &uses);
+        let (mut picture, stories) = Picture::of(&flow, plan);
         scale::measure(&program, &mut picture);
-        let remat = Remat::of(&flow, &program, &picture);
-        Some(Estimator { need, basis: Basis::new(plan, program, picture, remat) })
+        let remat = Remat::of(&flow, &program, &uses, &picture, &stories);
+        Some(Estimator { need, basis: Basis::new(plan, program, picture, &stories, remat) })
     }
 
     /// The most that is live at once in the temp blocks, by the lives that the estimates rest on. Where XLA's own simulation

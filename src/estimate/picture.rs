@@ -1,21 +1,14 @@
 //! The plan as a picture: which stretch of memory is taken from when to when, and by what.
 
 use super::flow::{Flow, Life};
+use super::order::by_key;
 use crate::arrange::Arrange;
 use crate::hlo::{BufIx, Origins};
 use crate::plan::Plan;
 use crate::terms::{BufferKind, Role};
-use std::collections::HashMap;
 
-/// Where a piece lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Home {
-    /// In a temp block.
-    Temp,
-    /// In the buffer of an output (index of the allocation): as the output itself, or as scratch while the output
-    /// isn't made yet.
-    Output(i64),
-}
+/// In place of a position: a temp block in place of an output's buffer, nothing in place of a class.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// A stretch of memory in use for a stretch of the schedule.
 #[derive(Debug, Clone, Copy)]
@@ -23,26 +16,29 @@ pub(super) struct Piece {
     pub first: u32,
     pub last: u32,
     pub bytes: u64,
-    pub home: Home,
+    /// Where it lies: [`NONE`] for a temp block, else the position in [`Picture::homes`] of an output's buffer. There it is the
+    /// output itself, or scratch while the output isn't made yet.
+    pub home: u32,
+    /// Position in [`Picture::classes`] of what it holds, or is made from.
+    pub class: u32,
     /// Whether it is the output itself.
     pub returned: bool,
-    /// Position in [`Picture::facts`] of what it holds, or is made from.
-    pub facts: u32,
 }
 
-/// What a piece holds.
+impl Piece {
+    /// Whether it lies in a temp block.
+    pub fn is_temp(&self) -> bool {
+        self.home == NONE
+    }
+}
+
+/// What pieces of one kind hold: a shape and a role.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Facts {
+pub(super) struct Class {
     pub dims: Vec<i64>,
     /// `xla.PrimitiveType`.
     pub element: i32,
     pub role: Option<Role>,
-    /// The instruction that makes it.
-    pub maker: u32,
-    /// All instructions that make the values in it.
-    pub makers: Vec<u32>,
-    /// Moments at which it is read, and by what.
-    pub reads: Vec<(u32, u32)>,
     /// How its size depends on the inputs'; see [`super::scale`].
     pub scaling: Scaling,
     /// Whether it has the shape of a parameter: a gradient, a cast, a copy.
@@ -67,7 +63,9 @@ pub(super) struct Scaling {
 pub(super) struct Picture {
     pub moments: u32,
     pub pieces: Vec<Piece>,
-    pub facts: Vec<Facts>,
+    pub classes: Vec<Class>,
+    /// Indexes of the outputs' allocations.
+    pub homes: Vec<i64>,
     pub parameters: u64,
     pub outputs: u64,
     pub constants: u64,
@@ -78,13 +76,66 @@ pub(super) struct Picture {
     pub strays: f64,
 }
 
+/// Who makes and who reads what is in a piece.
+#[derive(Debug, Clone, Copy)]
+struct Story {
+    /// The instruction that makes it.
+    maker: u32,
+    /// Where in [`Stories::makers`] those are that make the values in it; one alone is not there.
+    makers: (u32, u32),
+    /// Where in [`Stories::reads`] its reads are.
+    reads: (u32, u32),
+}
+
+/// The stories of the pieces of a picture, at their positions.
+#[derive(Debug, Default)]
+pub(super) struct Stories {
+    all: Vec<Story>,
+    makers: Vec<u32>,
+    reads: Vec<(u32, u32)>,
+}
+
+impl Stories {
+    /// The instruction that makes a piece.
+    pub fn maker(&self, piece: usize) -> u32 {
+        self.all.get(piece).map_or(NONE, |story| story.maker)
+    }
+
+    /// All instructions that make the values in a piece.
+    pub fn makers(&self, piece: usize) -> &[u32] {
+        let Some(story) = self.all.get(piece) else { return &[] };
+        if story.makers.0 == story.makers.1 {
+            return std::slice::from_ref(&story.maker);
+        }
+        self.makers.get(story.makers.0 as usize..story.makers.1 as usize).unwrap_or(&[])
+    }
+
+    /// Moments at which a piece is read, and by what, in order.
+    pub fn reads(&self, piece: usize) -> &[(u32, u32)] {
+        let reads = self.all.get(piece).map_or(0..0, |s| s.reads.0 as usize..s.reads.1 as usize);
+        self.reads.get(reads).unwrap_or(&[])
+    }
+}
+
+/// A value in an allocation.
+#[derive(Debug, Clone, Copy)]
+struct Value {
+    life: Life,
+    buffer: BufIx,
+    maker: u32,
+    offset: u64,
+    bytes: u64,
+    reads: (u32, u32),
+}
+
 impl Picture {
-    pub fn of(flow: &Flow<'_>, plan: &Plan) -> Picture {
+    pub fn of(flow: &Flow<'_>, plan: &Plan) -> (Picture, Stories) {
         let space = plan.summary.space(0).cloned().unwrap_or_default();
         let mut picture = Picture {
             moments: flow.moments(),
             pieces: Vec::new(),
-            facts: Vec::new(),
+            classes: Vec::new(),
+            homes: Vec::new(),
             parameters: space.parameters.0,
             outputs: space.outputs.0,
             constants: space.constants.0,
@@ -92,137 +143,177 @@ impl Picture {
             peak: 0,
             strays: 0.0,
         };
-        picture.take_pieces(flow);
-        picture.peak = peak(picture.moments, picture.pieces.iter().filter(|p| p.home == Home::Temp));
+        let stories = picture.take_pieces(flow);
+        picture.peak = peak(picture.moments, &picture.pieces, Piece::is_temp);
         // Without a heap trace the blocks are all there is to hold the peak against.
         let known = space.heap_peak.unwrap_or(space.temp).0;
         if known > 0 {
             picture.strays = (picture.peak as f64 - known as f64).abs() / known as f64;
         }
-        picture
+        (picture, stories)
     }
 
-    fn take_pieces(&mut self, flow: &Flow<'_>) {
+    fn take_pieces(&mut self, flow: &Flow<'_>) -> Stories {
         let hlo = flow.hlo;
-        let mut origins = Origins::new(hlo);
-        let mut places: HashMap<(u32, u64, u64), Vec<(Life, BufIx)>> = HashMap::new();
-        for (at, buffer) in hlo.buffers() {
-            let Some(place) = hlo.place_of(at) else { continue };
-            let Some(allocation) = hlo.allocations().get(place.allocation as usize) else { continue };
-            let kind = allocation.kind();
-            if allocation.color != 0
-                || place.size.0 == 0
-                || !matches!(kind, Some(BufferKind::Temp | BufferKind::Output))
-            {
+        let mut taker = Taker {
+            flow,
+            origins: Origins::new(hlo),
+            class_of: vec![[NONE; Role::ALL.len() + 1]; hlo.shape_count()],
+            picture: self,
+            stories: Stories::default(),
+        };
+        let mut values = Vec::new();
+        for allocation in hlo.allocations() {
+            let home = match allocation.kind() {
+                Some(BufferKind::Output) => taker.picture.homes.len() as u32,
+                Some(BufferKind::Temp) => NONE,
+                _ => continue,
+            };
+            if allocation.color != 0 {
                 continue;
             }
-            let Some(maker) = buffer.instruction() else { continue };
-            let index = hlo.shape_index(buffer).iter().filter_map(|&i| u32::try_from(i).ok()).collect();
-            if let Some(life) = flow.life((maker.at() as u32, index)) {
-                places.entry((place.allocation, place.offset.0, place.size.0)).or_default().push((life, at));
+            if home != NONE {
+                taker.picture.homes.push(allocation.index);
+            }
+            values.clear();
+            values.reserve(hlo.assigned(allocation).len());
+            for place in hlo.assigned(allocation) {
+                // A damaged plan can give a buffer two places: the first counts.
+                let counts = hlo.place_of(place.buffer).is_some_and(|first| std::ptr::eq(first, place));
+                if counts && place.size.0 > 0 {
+                    values.extend(taker.value(place.buffer, place.offset.0, place.size.0));
+                }
+            }
+            by_key(&mut values, |value| value.offset);
+            taker.picture.pieces.reserve(values.len());
+            taker.stories.all.reserve(values.len());
+            for same in values.chunk_by_mut(|a, b| a.offset == b.offset) {
+                if same.len() > 1 {
+                    same.arrange_by_key(|v| (v.bytes, v.life.first, v.life.last, v.buffer));
+                }
+                for same in same.chunk_by_mut(|a, b| a.bytes == b.bytes) {
+                    together(same, |group| taker.add_piece(home, group));
+                }
             }
         }
-        let mut places: Vec<_> = places.into_iter().collect();
-        places.arrange_by_key(|(place, _)| *place);
-        for ((allocation, _, bytes), mut lives) in places {
-            let home = match hlo.allocations().get(allocation as usize) {
-                Some(a) if a.kind() == Some(BufferKind::Output) => Home::Output(a.index),
-                _ => Home::Temp,
-            };
-            lives.arrange_by_key(|(life, at)| (life.first, life.last, *at));
-            for group in together(lives) {
-                self.add_piece(flow, &mut origins, home, bytes, &group);
-            }
-        }
-    }
-
-    fn add_piece(
-        &mut self,
-        flow: &Flow<'_>,
-        origins: &mut Origins<'_>,
-        home: Home,
-        bytes: u64,
-        group: &[(Life, BufIx)],
-    ) {
-        let hlo = flow.hlo;
-        let maker = |at: BufIx| hlo.buffer(at).and_then(|b| b.instruction()).map(|i| i.at() as u32);
-        let makers: Vec<u32> = group.iter().filter_map(|(_, at)| maker(*at)).collect();
-        let named =
-            group.iter().map(|(_, at)| *at).find(|at| maker(*at).and_then(|i| flow.role(i)).is_some());
-        let Some(speaker) = named.or(group.first().map(|(_, at)| *at)) else { return };
-        let shape = origins.decoded(speaker);
-        let mut reads: Vec<(u32, u32)> =
-            group.iter().flat_map(|(life, _)| life.reads.iter().copied()).collect();
-        reads.arrange();
-        reads.dedup();
-        let who = maker(speaker).unwrap_or(0);
-        self.facts.push(Facts {
-            dims: shape.dims.clone(),
-            element: shape.element,
-            role: flow.role(who),
-            maker: who,
-            makers,
-            reads,
-            ..Facts::default()
-        });
-        self.pieces.push(Piece {
-            first: group.iter().map(|(life, _)| life.first).min().unwrap_or(0),
-            last: group.iter().map(|(life, _)| life.last).max().unwrap_or(0),
-            bytes,
-            home,
-            returned: home != Home::Temp && group.iter().any(|(life, _)| life.returned),
-            facts: self.facts.len() as u32 - 1,
-        });
+        taker.stories
     }
 
     /// What a piece holds.
-    pub fn facts_of(&self, piece: &Piece) -> Option<&Facts> {
-        self.facts.get(piece.facts as usize)
+    pub fn class_of(&self, piece: &Piece) -> Option<&Class> {
+        self.classes.get(piece.class as usize)
+    }
+}
+
+/// Makes the pieces of a picture.
+struct Taker<'a, 'f> {
+    flow: &'f Flow<'a>,
+    origins: Origins<'a>,
+    /// Positions of classes by the number of their shape, and by their role, none first.
+    class_of: Vec<[u32; Role::ALL.len() + 1]>,
+    picture: &'f mut Picture,
+    stories: Stories,
+}
+
+impl Taker<'_, '_> {
+    /// A value with its life; `None` where it never comes to be.
+    fn value(&mut self, buffer: BufIx, offset: u64, bytes: u64) -> Option<Value> {
+        let hlo = self.flow.hlo;
+        let it = hlo.buffer(buffer)?;
+        let maker = it.instruction()?.at() as u32;
+        let index = hlo.shape_index(it).iter().filter_map(|&i| u32::try_from(i).ok()).collect();
+        let from = self.stories.reads.len() as u32;
+        let life = self.flow.life((maker, index), &mut self.stories.reads)?;
+        Some(Value { life, buffer, maker, offset, bytes, reads: (from, self.stories.reads.len() as u32) })
+    }
+
+    fn add_piece(&mut self, home: u32, group: &[Value]) {
+        let named = group.iter().find(|value| self.flow.role(value.maker).is_some());
+        let (Some(speaker), Some(first)) = (named.or(group.first()), group.first()) else { return };
+        let (mut makers, mut reads) = ((0, 0), first.reads);
+        if group.len() > 1 {
+            let Stories { makers: all_makers, reads: all_reads, .. } = &mut self.stories;
+            let from = all_makers.len() as u32;
+            all_makers.extend(group.iter().map(|value| value.maker));
+            makers = (from, all_makers.len() as u32);
+            let of = |value: &Value| value.reads.0 as usize..value.reads.1 as usize;
+            let mut own: Vec<(u32, u32)> =
+                group.iter().filter_map(|value| all_reads.get(of(value))).flatten().copied().collect();
+            own.arrange();
+            own.dedup();
+            let from = all_reads.len() as u32;
+            all_reads.append(&mut own);
+            reads = (from, all_reads.len() as u32);
+        }
+        self.stories.all.push(Story { maker: speaker.maker, makers, reads });
+        let piece = Piece {
+            first: group.iter().map(|value| value.life.first).min().unwrap_or(0),
+            last: group.iter().map(|value| value.life.last).max().unwrap_or(0),
+            bytes: first.bytes,
+            home,
+            class: self.class(speaker),
+            returned: home != NONE && group.iter().any(|value| value.life.returned),
+        };
+        self.picture.pieces.push(piece);
+    }
+
+    fn class(&mut self, speaker: &Value) -> u32 {
+        let role = self.flow.role(speaker.maker);
+        let shape = self.origins.shape_number(speaker.buffer);
+        if self.class_of.len() <= shape as usize {
+            self.class_of.resize(shape as usize + 1, [NONE; Role::ALL.len() + 1]);
+        }
+        let known = &mut self.class_of[shape as usize][role.map_or(0, |role| role as usize + 1)];
+        if *known == NONE {
+            *known = self.picture.classes.len() as u32;
+            let (element, dims) = self.origins.element_and_dims(speaker.buffer);
+            self.picture.classes.push(Class { dims, element, role, ..Class::default() });
+        }
+        *known
     }
 }
 
 /// Values of one place that are live together: they are one array (a loop's state, mostly). One that begins where another
 /// ends takes over its place, and the other ends a moment earlier, so that the place is never counted twice.
-fn together(lives: Vec<(Life, BufIx)>) -> Vec<Vec<(Life, BufIx)>> {
-    let mut out: Vec<Vec<(Life, BufIx)>> = Vec::new();
-    let mut end = 0;
-    for (life, at) in lives {
-        match out.last_mut() {
-            Some(group) if life.first < end => {
-                end = end.max(life.last);
-                group.push((life, at));
+fn together(values: &mut [Value], mut take: impl FnMut(&[Value])) {
+    let (mut from, mut end) = (0, 0);
+    for at in 0..=values.len() {
+        if at > from {
+            let next = values.get(at).map(|value| value.life);
+            if next.is_some_and(|life| life.first < end) {
+                end = end.max(values[at].life.last);
+                continue;
             }
-            last => {
-                if let Some(group) = last
-                    && life.first == end
-                {
-                    for (earlier, _) in group.iter_mut() {
-                        earlier.last = earlier.last.min(end.saturating_sub(1)).max(earlier.first);
-                    }
+            if next.is_some_and(|life| life.first == end) {
+                for Value { life, .. } in &mut values[from..at] {
+                    life.last = life.last.min(end.saturating_sub(1)).max(life.first);
                 }
-                end = life.last;
-                out.push(vec![(life, at)]);
             }
+            take(&values[from..at]);
         }
+        from = at;
+        end = values.get(at).map_or(0, |value| value.life.last);
     }
-    out
 }
 
-/// The most bytes live at once.
-pub(super) fn peak<'a>(moments: u32, pieces: impl Iterator<Item = &'a Piece>) -> u64 {
-    let mut steps: Vec<i128> = vec![0; moments as usize + 2];
-    for piece in pieces {
+/// The most bytes of some pieces that are live at once.
+pub(super) fn peak(moments: u32, pieces: &[Piece], which: impl Fn(&Piece) -> bool) -> u64 {
+    // Damaged plans can have more bytes than can be counted.
+    let most_each = u64::MAX / (pieces.len() as u64 + 1);
+    let mut steps = vec![0u64; moments as usize + 2];
+    for piece in pieces.iter().filter(|piece| which(piece)) {
         let last = piece.last.min(moments) as usize;
         let first = (piece.first.min(moments) as usize).min(last);
-        steps[first] += i128::from(piece.bytes);
-        steps[last + 1] -= i128::from(piece.bytes);
+        let bytes = piece.bytes.min(most_each);
+        steps[first] = steps[first].wrapping_add(bytes);
+        steps[last + 1] = steps[last + 1].wrapping_sub(bytes);
     }
-    let (mut live, mut most) = (0i128, 0i128);
-    for step in steps {
-        live += step;
-        most = most.max(live);
-    }
-    u64::try_from(most).unwrap_or(u64::MAX)
+    let mut live = 0u64;
+    let lives = steps.into_iter().map(|step| {
+        live = live.wrapping_add(step);
+        live
+    });
+    lives.max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -230,15 +321,31 @@ mod tests {
     use super::*;
 
     fn piece(first: u32, last: u32, bytes: u64) -> Piece {
-        Piece { first, last, bytes, home: Home::Temp, returned: false, facts: 0 }
+        Piece { first, last, bytes, home: NONE, class: 0, returned: false }
     }
 
     #[test]
     fn the_peak_is_the_most_that_is_live_at_once() {
         let pieces = [piece(0, 2, 10), piece(2, 4, 20), piece(3, 9, 5)];
-        assert_eq!(peak(10, pieces.iter()), 30);
-        assert_eq!(peak(10, [].iter()), 0);
+        assert_eq!(peak(10, &pieces, |_| true), 30);
+        assert_eq!(peak(10, &pieces, |piece| piece.bytes < 20), 10);
+        assert_eq!(peak(10, &[], |_| true), 0);
         // Pieces past the end, as a damaged plan may have them, count at the end.
-        assert_eq!(peak(3, [piece(7, 9, 4), piece(0, 3, 1)].iter()), 5);
+        assert_eq!(peak(3, &[piece(7, 9, 4), piece(0, 3, 1)], |_| true), 5);
+        assert!(peak(3, &[piece(0, 1, u64::MAX), piece(1, 3, u64::MAX)], |_| true) > 1 << 60);
+    }
+
+    #[test]
+    fn values_that_are_live_together_are_one_array() {
+        let value = |first, last| {
+            let life = Life { first, last, returned: false };
+            Value { life, buffer: BufIx::default(), maker: 0, offset: 0, bytes: 8, reads: (0, 0) }
+        };
+        // The second begins while the first is live, the third where that ends, the fourth after a pause.
+        let mut values = [value(0, 4), value(2, 6), value(6, 9), value(11, 12)];
+        let mut groups = Vec::new();
+        together(&mut values, |group| groups.push(group.iter().map(|v| v.life.last).collect::<Vec<_>>()));
+        assert_eq!(groups, [vec![4, 5], vec![9], vec![12]]);
+        together(&mut [], |_| panic!("nothing is there"));
     }
 }

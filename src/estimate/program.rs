@@ -63,9 +63,9 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub fn of(flow: &Flow<'_>, plan: &Plan) -> Program {
+    pub fn of(flow: &Flow<'_>, plan: &Plan, uses: &Uses) -> Program {
         let mut program = Program { split: split(flow), scans: scans(flow, plan), ..Program::default() };
-        program.arguments = arguments(flow, plan, &program);
+        program.arguments = arguments(flow, plan, &program, uses);
         program.find_inputs();
         program.measure_inputs();
         let rounds: HashSet<i64> = program.scans.iter().map(|s| s.rounds).collect();
@@ -239,11 +239,10 @@ fn scans(flow: &Flow<'_>, plan: &Plan) -> Vec<Scan> {
     out
 }
 
-fn arguments(flow: &Flow<'_>, plan: &Plan, program: &Program) -> Vec<Argument> {
+fn arguments(flow: &Flow<'_>, plan: &Plan, program: &Program, uses: &Uses) -> Vec<Argument> {
     let instructions: HashMap<i64, u32> =
         flow.hlo.entry_parameters().map(|(at, it)| (it.parameter_number, at.at() as u32)).collect();
     let paired: HashSet<usize> = plan.donation.pairs.iter().map(|p| p.parameter).collect();
-    let uses = parameter_uses(flow);
     let argument = |(position, p): (usize, &Parameter)| {
         let instruction = instructions.get(&p.number).copied()?;
         let readers = uses.get(&instruction).map_or(&[][..], Vec::as_slice);
@@ -284,39 +283,38 @@ fn arguments(flow: &Flow<'_>, plan: &Plan, program: &Program) -> Vec<Argument> {
 
 /// For each entry parameter the instructions that compute with it: its readers, and those of its copies, casts and
 /// rearrangements.
-pub(super) fn parameter_uses(flow: &Flow<'_>) -> HashMap<u32, Vec<u32>> {
-    let mut stands_for: HashMap<u32, u32> = HashMap::new();
+pub(super) type Uses = HashMap<u32, Vec<u32>>;
+
+/// Finds the uses of the entry's parameters.
+pub(super) fn parameter_uses(flow: &Flow<'_>) -> Uses {
+    // For each instruction the parameter that it stands for.
+    let mut stands_for = vec![NEVER; flow.count()];
     for (at, _) in flow.hlo.entry_parameters() {
         let parameter = at.at() as u32;
         for (i, index) in flow.places((parameter, Vec::new())) {
             if index.is_empty() {
-                stands_for.insert(i, parameter);
+                stands_for[i as usize] = parameter;
             }
         }
     }
     for &i in &flow.order {
-        if stands_for.contains_key(&i)
-            || !matches!(flow.op(i), Op::Fusion | Op::Relayout | Op::Start | Op::Done(_))
-        {
+        let passes = matches!(
+            flow.op(i),
+            Op::Fusion | Op::Relayout | Op::Start | Op::Done | Op::DoneFirst | Op::DoneSecond
+        );
+        if stands_for[i as usize] != NEVER || !passes {
             continue;
         }
-        let mut of: Option<u32> = None;
-        let one = flow.operands(i).iter().all(|o| match (stands_for.get(o), of) {
-            (Some(&p), None) => {
-                of = Some(p);
-                true
-            }
-            (Some(&p), Some(q)) => p == q,
-            (None, _) => false,
-        });
-        if let (true, Some(parameter)) = (one, of) {
-            stands_for.insert(i, parameter);
+        let mut of = flow.operands(i).iter().map(|&o| stands_for[o as usize]);
+        let first = of.next().unwrap_or(NEVER);
+        if of.all(|parameter| parameter == first) {
+            stands_for[i as usize] = first;
         }
     }
-    let mut out: HashMap<u32, Vec<u32>> = HashMap::new();
-    for (&i, &parameter) in &stands_for {
+    let mut out = Uses::new();
+    for (i, &parameter) in (0..).zip(&stands_for).filter(|(_, parameter)| **parameter != NEVER) {
         for reader in flow.readers(i) {
-            if !stands_for.contains_key(&reader)
+            if stands_for[reader as usize] == NEVER
                 && !matches!(flow.op(reader), Op::Tuple | Op::While | Op::Call)
             {
                 out.entry(parameter).or_default().push(reader);

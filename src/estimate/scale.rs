@@ -3,7 +3,7 @@
 //! Known from shapes: XLA keeps the batch and the sequence as dimensions of their own, or merges them with others into one (`[batch ×
 //! sequence, features]` before a matrix multiplication). Where a shape can be read in two ways, the interval takes both.
 
-use super::picture::{Facts, Picture, Scaling};
+use super::picture::{Class, Picture, Scaling};
 use super::program::{Program, sorted};
 use super::scene::{Scene, Side};
 use crate::terms::Role;
@@ -12,31 +12,30 @@ use std::collections::HashSet;
 /// Notes for everything in a picture how its size depends on the inputs'.
 pub(super) fn measure(program: &Program, picture: &mut Picture) {
     let ruler = Ruler::of(program, picture);
-    for facts in &mut picture.facts {
-        let shape = sorted(&facts.dims);
-        facts.weight_like = program.weight_shapes.contains(&shape);
-        facts.slice_like = program.slice_shapes.contains(&shape);
-        facts.stack_like = program.stack_shapes.contains(&shape);
-        facts.scaling = ruler.scaling(facts);
+    for class in &mut picture.classes {
+        let shape = sorted(&class.dims);
+        class.weight_like = program.weight_shapes.contains(&shape);
+        class.slice_like = program.slice_shapes.contains(&shape);
+        class.stack_like = program.stack_shapes.contains(&shape);
+        class.scaling = ruler.scaling(class);
     }
 }
 
 /// Divides the batch (or with `sequence` the sequence) of everything in a scene by `k`.
-pub(super) fn shrink(scene: &mut Scene, facts: &[Facts], sequence: bool, k: u32) {
+pub(super) fn shrink(scene: &mut Scene, classes: &[Class], sequence: bool, k: u32) {
     for piece in scene.pieces.iter_mut().filter(|piece| !piece.returned) {
-        let Some(facts) = facts.get(piece.facts as usize) else { continue };
-        let (least, most) = if sequence { facts.scaling.sequence } else { facts.scaling.batch };
+        let Some(class) = classes.get(piece.class as usize) else { continue };
+        let (least, most) = if sequence { class.scaling.sequence } else { class.scaling.batch };
         let power = if scene.side == Side::Least { most } else { least };
-        piece.bytes = piece.bytes.div_ceil(u64::from(k.max(1)).saturating_pow(power));
+        if power > 0 {
+            piece.bytes = piece.bytes.div_ceil(u64::from(k.max(1)).saturating_pow(power));
+        }
     }
 }
 
-/// Bytes of all that shrinks with the batch, or with the sequence.
-pub(super) fn acted_on(picture: &Picture, sequence: bool) -> u64 {
-    let shrinks =
-        |facts: &Facts| (if sequence { facts.scaling.sequence.1 } else { facts.scaling.batch.1 }) > 0;
-    let pieces = picture.pieces.iter().filter(|p| !p.returned && picture.facts_of(p).is_some_and(shrinks));
-    pieces.map(|p| p.bytes).fold(0, u64::saturating_add)
+/// Whether something shrinks with the batch, or with the sequence.
+pub(super) fn shrinks(class: &Class, sequence: bool) -> bool {
+    (if sequence { class.scaling.sequence.1 } else { class.scaling.batch.1 }) > 0
 }
 
 struct Ruler<'a> {
@@ -65,15 +64,15 @@ impl<'a> Ruler<'a> {
 
     /// Bytes of the forward pass that have the batch as a dimension, alone or with the sequence.
     fn explained(&self, picture: &Picture) -> u64 {
-        let forward = picture.pieces.iter().filter(|p| {
-            picture.facts_of(p).is_some_and(|f| f.role == Some(Role::Forward) && self.scaling(f).batch.0 > 0)
-        });
+        let explains = |class: &Class| class.role == Some(Role::Forward) && self.scaling(class).batch.0 > 0;
+        let explains: Vec<bool> = picture.classes.iter().map(explains).collect();
+        let forward = picture.pieces.iter().filter(|p| explains.get(p.class as usize) == Some(&true));
         forward.map(|p| p.bytes).fold(0, u64::saturating_add)
     }
 
-    fn scaling(&self, facts: &Facts) -> Scaling {
+    fn scaling(&self, class: &Class) -> Scaling {
         let Some(batch) = self.batch.filter(|&b| b > 0) else { return Scaling::default() };
-        let dims: Vec<i64> = facts.dims.iter().copied().filter(|&d| d > 1).collect();
+        let dims: Vec<i64> = class.dims.iter().copied().filter(|&d| d > 1).collect();
         let Some(elements) = dims.iter().try_fold(1i64, |n, &d| n.checked_mul(d)) else {
             return Scaling::default();
         };
@@ -85,8 +84,8 @@ impl<'a> Ruler<'a> {
         let merged = dims.iter().any(|d| d % tokens == 0);
         let factor = dims.iter().any(|d| d % batch == 0);
         let exact = self.weights.contains(sorted(&dims).as_slice());
-        let like_weights = exact || self.is_partial_gradient(facts, &dims);
-        let in_step = matches!(facts.role, Some(Role::Forward | Role::Backward | Role::Recomputed));
+        let like_weights = exact || self.is_partial_gradient(class, &dims);
+        let in_step = matches!(class.role, Some(Role::Forward | Role::Backward | Role::Recomputed));
         let by_batch = if !factor || elements % batch != 0 {
             (0, 0)
         } else if like_weights {
@@ -95,7 +94,7 @@ impl<'a> Ruler<'a> {
         } else if own || merged || (in_step && elements % tokens == 0) {
             (1, 1)
         } else {
-            (0, u32::from(in_step || facts.role.is_none()))
+            (0, u32::from(in_step || class.role.is_none()))
         };
         let (by_sequence, scores) = match self.sequence {
             Some(sequence) => self.by_sequence(sequence, &dims, elements, tokens, like_weights, by_batch),
@@ -151,9 +150,9 @@ impl<'a> Ruler<'a> {
 
     /// Whether something outside the forward pass has a parameter's shape behind one more dimension: a gradient in parts, as a matrix
     /// multiplication with a split sum makes it.
-    fn is_partial_gradient(&self, facts: &Facts, dims: &[i64]) -> bool {
+    fn is_partial_gradient(&self, class: &Class, dims: &[i64]) -> bool {
         let Some((first, rest)) = dims.split_first() else { return false };
-        facts.role != Some(Role::Forward)
+        class.role != Some(Role::Forward)
             && !rest.is_empty()
             && Some(*first) != self.batch
             && Some(*first) != self.sequence

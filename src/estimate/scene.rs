@@ -1,7 +1,7 @@
 //! A picture with fixes applied, and the need that comes of it.
 
-use super::picture::{Home, Picture, Piece, peak};
-use std::collections::HashMap;
+use super::effect::Outputs;
+use super::picture::{NONE, Picture, Piece, peak};
 
 /// Which end of the interval a scene is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,19 +61,17 @@ impl Scene {
 
     /// Takes the buffers of outputs away: what lies in them as scratch moves into temp, and `fate` decides on the outputs
     /// themselves.
-    pub fn evict(&mut self, outputs: &HashMap<i64, u64>, fate: impl Fn(&mut Piece)) {
-        for piece in &mut self.pieces {
-            if let Home::Output(allocation) = piece.home
-                && outputs.contains_key(&allocation)
-            {
-                piece.home = Home::Temp;
+    pub fn evict(&mut self, outputs: &Outputs, fate: impl Fn(usize, &mut Piece)) {
+        for (i, piece) in self.pieces.iter_mut().enumerate() {
+            if outputs.holds(piece) {
+                piece.home = NONE;
                 if piece.returned {
                     piece.returned = false;
-                    fate(piece);
+                    fate(i, piece);
                 }
             }
         }
-        self.outputs = outputs.values().fold(self.outputs, |left, bytes| left.saturating_sub(*bytes));
+        self.outputs = self.outputs.saturating_sub(outputs.bytes);
     }
 
     /// The least: everything packed without loss, scratch and temp in the outputs' buffers wherever these aren't made yet. The
@@ -81,12 +79,12 @@ impl Scene {
     pub fn need(&self) -> Need {
         let launch = match self.side {
             Side::Least => {
-                let live = peak(self.moments, self.pieces.iter());
+                let live = peak(self.moments, &self.pieces, |_| true);
                 let temp = live.saturating_sub(self.outputs);
                 self.outputs.saturating_add(scaled(temp, 1.0 - self.slack))
             }
             Side::Most => {
-                let temp = peak(self.moments, self.pieces.iter().filter(|p| p.home == Home::Temp));
+                let temp = peak(self.moments, &self.pieces, Piece::is_temp);
                 self.outputs.saturating_add(scaled(temp, (1.0 + self.loss) * (1.0 + self.slack)))
             }
         };

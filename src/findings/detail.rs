@@ -1,6 +1,6 @@
 //! What the rules want to know of the module analysed beyond what the report shows.
 
-use crate::hlo::{Hlo, Origins, Shape, decode_shape, element_name, leaves, role_of};
+use crate::hlo::{Hlo, Origins, Shape, decode_shape, element_name, leaves};
 use crate::plan::{Describer, Donation, LaunchAllocation, Parameter, Plan};
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::Bytes;
@@ -94,7 +94,7 @@ fn stacks(hlo: &Hlo, plan: &Plan) -> Vec<Shape> {
 }
 
 fn has(hlo: &Hlo, role: Role) -> bool {
-    hlo.instructions().any(|(_, it)| role_of(it.op_name) == Some(role))
+    hlo.roles().contains(&Some(role))
 }
 
 fn output_roles(hlo: &Hlo, donation: &Donation) -> Vec<Role> {

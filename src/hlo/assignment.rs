@@ -9,7 +9,7 @@ use crate::units::Bytes;
 use std::ops::Range;
 
 /// Position of a logical buffer in its module's plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufIx(pub(super) u32);
 
 impl BufIx {
@@ -34,6 +34,7 @@ pub struct LogicalBuffer {
     pub color: i64,
     pub(super) instruction: u32,
     pub(super) location: Span,
+    pub(super) whole: bool,
 }
 
 impl LogicalBuffer {
@@ -41,6 +42,12 @@ impl LogicalBuffer {
     #[must_use]
     pub fn instruction(&self) -> Option<InstrIx> {
         (self.instruction != NONE).then_some(InstrIx(self.instruction))
+    }
+
+    /// Whether it is the whole result of its instruction, and no part of a tuple.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 }
 
@@ -161,6 +168,45 @@ pub(super) struct Assignment {
     pub events: Vec<HeapEvent>,
 }
 
+/// Positions of buffers by the instruction that defines them, and of one instruction's by the place in its result.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// For each instruction where its buffers begin in `order`; they end where the next one's do.
+    first: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Places {
+    fn of(hlo: &Hlo, buffers: &[LogicalBuffer]) -> Places {
+        // Counted, added up, and filled in from behind.
+        let mut first = vec![0; hlo.instruction_count() + 1];
+        let definer = |i: usize| buffers.get(i).and_then(LogicalBuffer::instruction).map(InstrIx::at);
+        for at in (0..buffers.len()).filter_map(definer) {
+            first[at] += 1;
+        }
+        let mut sum = 0;
+        for slot in &mut first {
+            sum += *slot;
+            *slot = sum;
+        }
+        let mut order = vec![0; sum as usize];
+        for (i, at) in (0..buffers.len()).rev().filter_map(|i| Some((i, definer(i)?))) {
+            first[at] -= 1;
+            order[first[at] as usize] = i as u32;
+        }
+        for bounds in first.windows(2).filter(|bounds| bounds[1] - bounds[0] > 1) {
+            let place = |i: &u32| buffers.get(*i as usize).map(|b| hlo.shape_index(b)).unwrap_or_default();
+            order[bounds[0] as usize..bounds[1] as usize].sort_by_cached_key(place);
+        }
+        Places { first, order }
+    }
+
+    fn of_instruction(&self, at: usize) -> &[u32] {
+        let bounds = self.first.get(at).zip(self.first.get(at + 1));
+        bounds.and_then(|(from, to)| self.order.get(*from as usize..*to as usize)).unwrap_or(&[])
+    }
+}
+
 /// The shape index of a `LogicalBufferProto.Location`.
 pub(super) fn shape_index(location: &[u8]) -> Vec<i64> {
     integers(location, 3).collect()
@@ -206,7 +252,7 @@ impl Hlo {
     /// Where a logical buffer is inside the result of its instruction: empty for the whole.
     #[must_use]
     pub fn shape_index(&self, buffer: &LogicalBuffer) -> Vec<i64> {
-        shape_index(buffer.location.of(&self.bytes))
+        if buffer.whole { Vec::new() } else { shape_index(buffer.location.of(&self.bytes)) }
     }
 
     /// What lies in an allocation.
@@ -238,22 +284,12 @@ impl Hlo {
     /// The buffer that an instruction defines at a place of its result; of several (damaged plans) any.
     #[must_use]
     pub fn defined_at(&self, instruction: InstrIx, index: &[i64]) -> Option<BufIx> {
-        let plan = self.plan();
-        let place = |&i: &u32| {
-            let buffer = plan.buffers.get(i as usize);
-            buffer.map_or((NONE, Vec::new()), |b| (b.instruction, self.shape_index(b)))
-        };
-        let by_place = self.buffers_by_place.get_or_init(|| {
-            let mut order: Vec<u32> = (0..plan.buffers.len() as u32).collect();
-            order.sort_by_cached_key(place);
-            order
-        });
-        let is_before = |i: &u32| {
-            let (at, found) = place(i);
-            (at, found.as_slice()) < (instruction.0, index)
-        };
-        let found = by_place.get(by_place.partition_point(is_before))?;
-        (place(found) == (instruction.0, index.to_vec())).then_some(BufIx(*found))
+        let buffers = &self.plan().buffers;
+        let places = self.buffers_by_place.get_or_init(|| Places::of(self, buffers));
+        let of_it = places.of_instruction(instruction.at());
+        let place = |i: &u32| buffers.get(*i as usize).map(|b| self.shape_index(b)).unwrap_or_default();
+        let found = of_it.get(of_it.partition_point(|i| place(i).as_slice() < index))?;
+        (place(found) == index).then_some(BufIx(*found))
     }
 
     /// The simulations of the heap.

@@ -1,13 +1,14 @@
 //! What the inside of a fusion says where the fusion itself has no metadata.
 
-use super::assignment::BufIx;
-use super::frames::Place;
+use super::assignment::{BufIx, LogicalBuffer};
 use super::instruction::{InstrIx, Instruction};
 use super::module::{Computation, Hlo};
 use super::shape::Shape;
 use super::{namestack, shape};
+use crate::arrange::Arrange;
 use crate::terms::Role;
 use crate::units::Evidence;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -26,16 +27,21 @@ pub struct Origin {
 #[derive(Debug)]
 pub struct Origins<'a> {
     hlo: &'a Hlo,
+    /// By the number of the opcode.
+    kinds: Vec<Kind>,
     /// By the computation that is called.
     insides: HashMap<i64, Inside>,
-    /// Instructions, and the parts that their name stacks give: one that makes a tuple defines thousands of buffers.
-    read: HashMap<InstrIx, (Instruction<'a>, Option<Role>)>,
-    /// What speaks for a buffer: one can be live a thousand times and have a thousand aliases.
+    /// By the computation that is called, the first instruction inside with the most common Python position.
+    placed: HashMap<i64, Option<InstrIx>>,
+    /// What speaks for a buffer whose instruction has no name stack: one can be live a thousand times and have a thousand
+    /// aliases.
     names: HashMap<BufIx, Option<Origin>>,
     /// The parts of tuples, by where their `ShapeProto` stands.
     tuples: HashMap<Stretch, Vec<&'a [u8]>>,
     /// Shapes, by where their `ShapeProto` stands.
     shapes: HashMap<Stretch, Rc<Shape>>,
+    /// Numbers of the shapes of parts of tuples, by where their `ShapeProto` stands.
+    numbers: HashMap<Stretch, u32>,
 }
 
 /// Where some bytes of the module begin, and how many they are.
@@ -45,37 +51,54 @@ fn stretch(bytes: &[u8]) -> Stretch {
     (bytes.as_ptr().addr(), bytes.len())
 }
 
-/// What was found inside the computations that an instruction calls.
+/// What has to be known of an opcode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Parameter,
+    CustomCall,
+    Fusion,
+    /// A call, or the start of one: stands for the computation that it calls, as a fusion does.
+    Call,
+    Other,
+}
+
+fn kind_of(opcode: &str) -> Kind {
+    match opcode {
+        "parameter" => Kind::Parameter,
+        "custom-call" => Kind::CustomCall,
+        "fusion" => Kind::Fusion,
+        "call" | "async-start" => Kind::Call,
+        _ => Kind::Other,
+    }
+}
+
+/// What was found inside the computations that an instruction calls, as far as it was asked for.
 #[derive(Debug, Default)]
 struct Inside {
     /// The operands of the root where it is a tuple, else the root.
     roots: Vec<InstrIx>,
     /// The first instruction with the most common name stack.
-    named: Option<InstrIx>,
-    /// The first instruction with the most common Python position.
-    placed: Option<InstrIx>,
+    named: OnceCell<Option<InstrIx>>,
     /// Whether there is a library call inside.
-    library_call: bool,
+    library_call: OnceCell<bool>,
 }
 
 impl<'a> Origins<'a> {
     /// For the buffers of a module.
     #[must_use]
     pub fn new(hlo: &'a Hlo) -> Origins<'a> {
-        let (insides, read, names) = Default::default();
-        Origins { hlo, insides, read, names, tuples: HashMap::new(), shapes: HashMap::new() }
-    }
-
-    fn instruction(&mut self, at: InstrIx) -> Instruction<'a> {
-        self.read_once(at).0
-    }
-
-    fn read_once(&mut self, at: InstrIx) -> (Instruction<'a>, Option<Role>) {
-        let hlo = self.hlo;
-        *self.read.entry(at).or_insert_with(|| {
-            let it = hlo.instruction(at);
-            (it, namestack::role_of(it.op_name))
-        })
+        let (insides, placed, names, numbers) = Default::default();
+        let kinds = hlo.opcodes().0.into_iter().map(kind_of).collect();
+        Origins {
+            hlo,
+            kinds,
+            insides,
+            placed,
+            names,
+            tuples: HashMap::new(),
+            shapes: HashMap::new(),
+            numbers,
+        }
     }
 
     /// The module.
@@ -88,9 +111,8 @@ impl<'a> Origins<'a> {
     pub fn shape(&mut self, buffer: BufIx) -> &'a [u8] {
         let Some(it) = self.hlo.buffer(buffer) else { return &[] };
         let Some(at) = it.instruction() else { return &[] };
-        let index = self.hlo.shape_index(it);
-        let mut found = self.instruction(at).shape;
-        for i in index {
+        let mut found = self.hlo.shape_proto(self.hlo.shape_number(at));
+        for i in self.hlo.shape_index(it) {
             let parts = self.tuples.entry(stretch(found)).or_insert_with(|| shape::parts(found));
             let Some(&part) = usize::try_from(i).ok().and_then(|i| parts.get(i)) else { return &[] };
             found = part;
@@ -105,28 +127,45 @@ impl<'a> Origins<'a> {
         known.or_insert_with(|| Rc::new(Shape::from(&shape::decode(bytes)))).clone()
     }
 
+    /// A number for the shape of a buffer, one for equal ones, nearly always. Those of tuples' parts come after the module's.
+    pub fn shape_number(&mut self, buffer: BufIx) -> u32 {
+        let hlo = self.hlo;
+        let known = hlo.buffer(buffer).and_then(|it| Some((it, it.instruction()?)));
+        match known {
+            Some((it, at)) if it.is_whole() => hlo.shape_number(at),
+            _ => {
+                let next = (hlo.shape_count() + self.numbers.len()) as u32;
+                let shape = self.shape(buffer);
+                *self.numbers.entry(stretch(shape)).or_insert(next)
+            }
+        }
+    }
+
+    /// The element type and the dimensions of a buffer.
+    pub fn element_and_dims(&mut self, buffer: BufIx) -> (i32, Vec<i64>) {
+        let shape = shape::decode(self.shape(buffer));
+        (shape.element_type, shape.dimensions)
+    }
+
     /// The role of a buffer and how it is known.
     pub fn role(&mut self, buffer: BufIx) -> (Role, Evidence) {
-        let Some(at) = self.hlo.buffer(buffer).and_then(|b| b.instruction()) else {
+        let hlo = self.hlo;
+        let Some(at) = hlo.buffer(buffer).and_then(|b| b.instruction()) else {
             return (Role::Other, Evidence::Inferred);
         };
-        let it = self.instruction(at);
-        match it.opcode {
+        match self.kind(at) {
             // Its name is an argument path.
-            "parameter" if self.is_entry_parameter(at) => return (Role::Other, Evidence::Read),
-            "custom-call" if namestack::is_library_call(it.custom_call_target) && self.is_scratch(buffer) => {
+            Kind::Parameter if self.is_entry_parameter(at) => return (Role::Other, Evidence::Read),
+            Kind::CustomCall if self.is_scratch(buffer) && is_library_call(hlo, at) => {
                 return (Role::Workspace, Evidence::Read);
             }
-            "fusion" if self.is_scratch(buffer) && self.inside(&it).library_call => {
+            Kind::Fusion if self.is_scratch(buffer) && self.has_library_call(at) => {
                 return (Role::Workspace, Evidence::Inferred);
             }
             _ => {}
         }
         match self.name_stack(buffer) {
-            Some(origin) => {
-                let role = self.read_once(origin.instruction).1;
-                (role.unwrap_or(Role::Other), origin.evidence)
-            }
+            Some(origin) => (hlo.own_role(origin.instruction).unwrap_or(Role::Other), origin.evidence),
             None => (Role::Other, Evidence::Read),
         }
     }
@@ -134,52 +173,66 @@ impl<'a> Origins<'a> {
     /// Whose name stack speaks for a buffer: its instruction's; for a fusion without one its root's, then the most common
     /// one inside; else that of an alias.
     pub fn name_stack(&mut self, buffer: BufIx) -> Option<Origin> {
+        let at = self.hlo.buffer(buffer)?.instruction()?;
+        if self.is_named(at) {
+            return Some(Origin { instruction: at, evidence: Evidence::Read });
+        }
         if let Some(known) = self.names.get(&buffer) {
             return *known;
         }
-        let found = self.find_name_stack(buffer);
+        let found = self.find_name_stack(buffer, at);
         self.names.insert(buffer, found);
         found
     }
 
-    fn find_name_stack(&mut self, buffer: BufIx) -> Option<Origin> {
-        let at = self.hlo.buffer(buffer)?.instruction()?;
-        let it = self.instruction(at);
-        if !it.op_name.is_empty() {
-            return Some(Origin { instruction: at, evidence: Evidence::Read });
-        }
+    fn kind(&self, at: InstrIx) -> Kind {
+        self.kinds.get(self.hlo.opcode_number(at) as usize).copied().unwrap_or(Kind::Other)
+    }
+
+    /// Whether an instruction stands for the computation that it calls.
+    fn calls_inline(&self, at: InstrIx) -> bool {
+        matches!(self.kind(at), Kind::Fusion | Kind::Call)
+    }
+
+    fn is_named(&self, at: InstrIx) -> bool {
+        self.hlo.name_number(at) != 0
+    }
+
+    fn find_name_stack(&mut self, buffer: BufIx, at: InstrIx) -> Option<Origin> {
+        let hlo = self.hlo;
         let inferred = |instruction| Some(Origin { instruction, evidence: Evidence::Inferred });
-        if calls_inline(&it) {
-            let index = self.hlo.buffer(buffer).map(|b| self.hlo.shape_index(b)).unwrap_or_default();
-            let hlo = self.hlo;
-            let inside = self.inside(&it);
+        if self.calls_inline(at) {
+            let index = hlo.buffer(buffer).map(|b| hlo.shape_index(b)).unwrap_or_default();
             let part = index.first().and_then(|&i| usize::try_from(i).ok()).unwrap_or(0);
-            let root = inside.roots.get(part).copied().filter(|&r| !hlo.instruction(r).op_name.is_empty());
-            if let Some(found) = root.or(inside.named) {
+            let called = self.inside(at).0;
+            let root = self.inside(at).1.roots.get(part).copied().filter(|&root| self.is_named(root));
+            if let Some(found) = root.or_else(|| self.named_inside(called)) {
                 return inferred(found);
             }
         }
-        let hlo = self.hlo;
-        let alias = hlo.aliases_of(buffer).map(|(alias, _)| alias).find(|&alias| {
-            let it = self.instruction(alias);
-            !it.op_name.is_empty() && it.opcode != "parameter"
-        });
-        alias.and_then(inferred)
+        let mut aliases = hlo.aliases_of(buffer).map(|(alias, _)| alias);
+        aliases.find(|&alias| self.is_named(alias) && self.kind(alias) != Kind::Parameter).and_then(inferred)
     }
 
     /// Whose Python position speaks for a buffer: its instruction's; for a fusion without one the most common inside; else
     /// that of whatever has the name stack.
     pub fn position(&mut self, buffer: BufIx) -> Option<Origin> {
-        let at = self.hlo.buffer(buffer)?.instruction()?;
-        let it = self.instruction(at);
-        if self.hlo.source(&it).is_some() {
+        let hlo = self.hlo;
+        let at = hlo.buffer(buffer)?.instruction()?;
+        let it = hlo.unnamed(at);
+        if hlo.source(&it).is_some() {
             return Some(Origin { instruction: at, evidence: Evidence::Read });
         }
-        let inside = if calls_inline(&it) { self.inside(&it).placed } else { None };
+        let inside = if self.calls_inline(at) {
+            let called = called_by(&it);
+            let placed = self.placed.entry(called);
+            *placed.or_insert_with(|| hlo.computation(called).and_then(|c| most_common_place(hlo, c)))
+        } else {
+            None
+        };
         let found = inside.or_else(|| {
             let named = self.name_stack(buffer)?.instruction;
-            let it = self.instruction(named);
-            self.hlo.source(&it).map(|_| named)
+            hlo.source(&hlo.unnamed(named)).map(|_| named)
         });
         found.map(|instruction| Origin { instruction, evidence: Evidence::Inferred })
     }
@@ -190,7 +243,7 @@ impl<'a> Origins<'a> {
 
     /// Whether a buffer is a flat array of bytes inside a tuple.
     fn is_scratch(&mut self, buffer: BufIx) -> bool {
-        if self.hlo.buffer(buffer).is_none_or(|b| self.hlo.shape_index(b).is_empty()) {
+        if self.hlo.buffer(buffer).is_none_or(LogicalBuffer::is_whole) {
             return false;
         }
         let shape = self.shape(buffer);
@@ -198,48 +251,65 @@ impl<'a> Origins<'a> {
         matches!(shape::element_of(shape), 2 | 6) && shape::rank_of(shape) == 1
     }
 
-    fn inside(&mut self, caller: &Instruction<'_>) -> &Inside {
+    /// What an instruction calls, by its id, and what is inside.
+    fn inside(&mut self, caller: InstrIx) -> (i64, &Inside) {
         let hlo = self.hlo;
-        // 0 is the id of no computation.
-        let called = caller.called_computation_ids().next().unwrap_or(0);
-        self.insides
-            .entry(called)
-            .or_insert_with(|| hlo.computation(called).map(|c| look_inside(hlo, c)).unwrap_or_default())
+        let called = called_by(&hlo.unnamed(caller));
+        let inside = self.insides.entry(called).or_insert_with(|| Inside {
+            roots: hlo.computation(called).map(|c| roots_of(hlo, c)).unwrap_or_default(),
+            ..Inside::default()
+        });
+        (called, inside)
+    }
+
+    /// The first instruction inside a computation with the most common name stack.
+    fn named_inside(&self, called: i64) -> Option<InstrIx> {
+        let hlo = self.hlo;
+        *self.insides.get(&called)?.named.get_or_init(|| {
+            let inner = hlo.instructions_of(hlo.computation(called)?);
+            let named = inner.filter(|&at| self.is_named(at) && self.kind(at) != Kind::Parameter);
+            most_common(named.map(|at| (hlo.name_stack(hlo.name_number(at)), at)))
+        })
+    }
+
+    /// Whether there is a library call in what an instruction calls.
+    fn has_library_call(&mut self, caller: InstrIx) -> bool {
+        let called = self.inside(caller).0;
+        let hlo = self.hlo;
+        let mut inner = hlo.computation(called).into_iter().flat_map(|c| hlo.instructions_of(c));
+        let Some(inside) = self.insides.get(&called) else { return false };
+        *inside
+            .library_call
+            .get_or_init(|| inner.any(|at| self.kind(at) == Kind::CustomCall && is_library_call(hlo, at)))
     }
 }
 
-/// Whether an instruction stands for the computation that it calls.
-fn calls_inline(it: &Instruction<'_>) -> bool {
-    matches!(it.opcode, "fusion" | "call" | "async-start")
+fn is_library_call(hlo: &Hlo, at: InstrIx) -> bool {
+    namestack::is_library_call(hlo.unnamed(at).custom_call_target)
 }
 
-fn look_inside(hlo: &Hlo, called: &Computation) -> Inside {
-    let mut out = Inside::default();
-    if let Some(root) = hlo.root_of(called) {
-        let it = hlo.instruction(root);
-        out.roots = if it.opcode == "tuple" {
-            it.operand_ids().map(|id| hlo.by_id(id).unwrap_or(root)).collect()
-        } else {
-            vec![root]
-        };
-    }
-    let mut names: HashMap<&str, (u32, InstrIx)> = HashMap::new();
-    let mut places: HashMap<Place<'_>, (u32, InstrIx)> = HashMap::new();
-    for inner in hlo.instructions_of(called) {
-        let it = hlo.instruction(inner);
-        out.library_call |= it.opcode == "custom-call" && namestack::is_library_call(it.custom_call_target);
-        if !it.op_name.is_empty() && it.opcode != "parameter" {
-            names.entry(it.op_name).or_insert((0, inner)).0 += 1;
+/// The computation that an instruction calls first; 0 is the id of none.
+fn called_by(caller: &Instruction<'_>) -> i64 {
+    caller.called_computation_ids().next().unwrap_or(0)
+}
+
+fn roots_of(hlo: &Hlo, called: &Computation) -> Vec<InstrIx> {
+    match hlo.root_of(called) {
+        Some(root) if hlo.opcode(root) == "tuple" => {
+            hlo.unnamed(root).operand_ids().map(|id| hlo.by_id(id).unwrap_or(root)).collect()
         }
-        if let Some(place) = hlo.place(&it) {
-            places.entry(place).or_insert((0, inner)).0 += 1;
-        }
+        root => root.into_iter().collect(),
     }
-    // The earlier of two equally common ones, so that the answer does not depend on the order of a hash map.
-    let most = |counts: Vec<(u32, InstrIx)>| {
-        counts.into_iter().max_by_key(|&(n, first)| (n, std::cmp::Reverse(first))).map(|(_, first)| first)
-    };
-    out.named = most(names.into_values().collect());
-    out.placed = most(places.into_values().collect());
-    out
+}
+
+fn most_common_place(hlo: &Hlo, called: &Computation) -> Option<InstrIx> {
+    most_common(hlo.instructions_of(called).filter_map(|at| Some((hlo.place(&hlo.unnamed(at))?, at))))
+}
+
+/// The first instruction of those that have the most common thing; the earlier of two equally common ones.
+fn most_common<K: Ord>(all: impl Iterator<Item = (K, InstrIx)>) -> Option<InstrIx> {
+    let mut all: Vec<(K, InstrIx)> = all.collect();
+    all.arrange();
+    let runs = all.chunk_by(|a, b| a.0 == b.0).filter_map(|run| Some((run.len(), run.first()?.1)));
+    runs.max_by_key(|&(n, first)| (n, std::cmp::Reverse(first))).map(|(_, first)| first)
 }

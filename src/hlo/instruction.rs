@@ -10,6 +10,12 @@ use prost::Message;
 pub struct InstrIx(pub(super) u32);
 
 impl InstrIx {
+    /// An instruction by its position.
+    #[must_use]
+    pub(crate) fn of(at: usize) -> InstrIx {
+        InstrIx(at as u32)
+    }
+
     /// The position as a number.
     #[must_use]
     pub fn at(self) -> usize {
@@ -50,15 +56,15 @@ pub struct Instruction<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// Reads the fields up to the first damaged one.
-    pub(super) fn read(message: &'a [u8]) -> Instruction<'a> {
+    /// Reads the fields up to the first damaged one, with or without the name stack.
+    pub(super) fn read(message: &'a [u8], named: bool) -> Instruction<'a> {
         let mut it = Instruction { message, ..Instruction::default() };
         for (number, value) in Cursor::new(message) {
             match number {
                 1 => it.name = text(value.bytes()),
                 2 => it.opcode = text(value.bytes()),
                 3 => it.shape = value.bytes(),
-                7 => it.read_metadata(value.bytes()),
+                7 => it.read_metadata(value.bytes(), named),
                 9 => it.parameter_number = value.varint() as i64,
                 13 => it.tuple_index = value.varint() as i64,
                 28 => it.custom_call_target = text(value.bytes()),
@@ -71,10 +77,10 @@ impl<'a> Instruction<'a> {
         it
     }
 
-    fn read_metadata(&mut self, metadata: &'a [u8]) {
+    fn read_metadata(&mut self, metadata: &'a [u8], named: bool) {
         for (number, value) in Cursor::new(metadata) {
             match number {
-                2 => self.op_name = text(value.bytes()),
+                2 if named => self.op_name = text(value.bytes()),
                 3 => self.source_file = text(value.bytes()),
                 4 => self.source_line = value.varint() as i64,
                 15 => self.stack_frame_id = value.varint() as i64,

@@ -11,12 +11,15 @@ mod backend;
 mod fields;
 mod flow;
 mod frames;
+mod ids;
 mod inside;
 mod instruction;
+mod known;
 mod loops;
 mod module;
 mod namestack;
 mod parse;
+mod read_plan;
 mod schedule;
 mod shape;
 

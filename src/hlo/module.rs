@@ -1,10 +1,15 @@
 //! The indexed module.
 
-use super::assignment::Assignment;
+use super::assignment::{Assignment, NONE, Places};
 use super::fields::{Fields, text};
+use super::ids::Ids;
 use super::instruction::{InstrIx, Instruction};
+use super::known::Known;
+use super::namestack::role_of;
 use crate::arrange::Arrange;
+use crate::bytes::wire::Cursor;
 use crate::proto::hlo::{HloBufferDonorProto, HloInputOutputAliasProto, StackFrameIndexProto};
+use crate::terms::Role;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -19,11 +24,19 @@ pub struct Hlo {
     /// Position in `computations`.
     pub(super) entry: OnceLock<usize>,
     pub(super) computations: Vec<Computation>,
-    /// Positions in `computations`, by id.
-    pub(super) computations_by_id: Vec<u32>,
+    /// Positions in `computations`.
+    pub(super) computations_by_id: Ids,
     pub(super) instructions: Vec<Record>,
-    /// Positions in `instructions`, by id; of several with one id the first comes first.
-    pub(super) by_id: Vec<u32>,
+    /// Positions in `instructions`.
+    pub(super) by_id: Ids,
+    /// Operands of all instructions that lead somewhere, as positions.
+    pub(super) operands: Vec<u32>,
+    pub(super) opcodes: Known,
+    /// Name stacks.
+    pub(super) names: Known,
+    pub(super) shapes: Known,
+    /// By the number of a name stack.
+    pub(super) roles: OnceLock<Vec<Option<Role>>>,
     pub(super) by_name: OnceLock<Vec<u32>>,
     pub(super) schedule: Span,
     pub(super) aliases: HloInputOutputAliasProto,
@@ -35,8 +48,7 @@ pub struct Hlo {
     pub(super) output_sharding: Span,
     pub(super) parameter_shardings: Vec<Span>,
     pub(super) assignment: Option<Assignment>,
-    /// Positions of buffers, by instruction and place in its result.
-    pub(super) buffers_by_place: OnceLock<Vec<u32>>,
+    pub(super) buffers_by_place: OnceLock<Places>,
     pub(super) rematerialized: u64,
     pub(super) whiles: Vec<InstrIx>,
     pub(super) parameters: Vec<InstrIx>,
@@ -65,12 +77,19 @@ impl Span {
     }
 }
 
-/// Where an instruction is.
+/// Where an instruction is, and what is asked of all of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
     pub id: i64,
     pub message: Span,
-    pub computation: u32,
+    /// Numbers of the opcode, of the name stack and of the shape.
+    pub opcode: u32,
+    pub name: u32,
+    pub shape: u32,
+    /// Number of a parameter, index of a get-tuple-element.
+    pub index: u32,
+    /// Where the operands begin; they end where the next one's do.
+    pub operands: u32,
 }
 
 /// A computation and where its instructions are.
@@ -126,21 +145,108 @@ impl Hlo {
     pub fn instruction(&self, at: InstrIx) -> Instruction<'_> {
         self.instructions
             .get(at.at())
-            .map_or_else(Instruction::default, |r| Instruction::read(r.message.of(&self.bytes)))
+            .map_or_else(Instruction::default, |r| Instruction::read(r.message.of(&self.bytes), true))
+    }
+
+    /// An instruction but for its name stack, which can be long: one can define thousands of buffers.
+    #[must_use]
+    pub fn unnamed(&self, at: InstrIx) -> Instruction<'_> {
+        self.instructions
+            .get(at.at())
+            .map_or_else(Instruction::default, |r| Instruction::read(r.message.of(&self.bytes), false))
+    }
+
+    /// The opcode of an instruction.
+    #[must_use]
+    pub fn opcode(&self, at: InstrIx) -> &str {
+        self.instructions.get(at.at()).map_or("", |r| self.opcode_text(r.opcode))
+    }
+
+    pub(super) fn opcode_text(&self, number: u32) -> &str {
+        text(self.opcodes.of(&self.bytes, number))
+    }
+
+    /// The number of an instruction's opcode among [`Hlo::opcodes`].
+    pub(super) fn opcode_number(&self, at: InstrIx) -> u32 {
+        self.instructions.get(at.at()).map_or(0, |r| r.opcode)
+    }
+
+    /// The opcodes that there are, some maybe twice, and for each instruction the position of its own.
+    #[must_use]
+    pub fn opcodes(&self) -> (Vec<&str>, impl ExactSizeIterator<Item = u32>) {
+        let all = (0..self.opcodes.len() as u32).map(|number| self.opcode_text(number));
+        (all.collect(), self.instructions.iter().map(|r| r.opcode))
+    }
+
+    /// The number of a parameter, or the index of a get-tuple-element; `None` where it is none of the two, or damaged.
+    #[must_use]
+    pub fn index_of(&self, at: InstrIx) -> Option<u32> {
+        self.instructions.get(at.at()).map(|r| r.index).filter(|&index| index != NONE)
+    }
+
+    /// The operands of an instruction that the module has.
+    #[must_use]
+    pub fn operands(&self, at: InstrIx) -> &[u32] {
+        let first =
+            |at: usize| self.instructions.get(at).map_or(self.operands.len(), |r| r.operands as usize);
+        self.operands.get(first(at.at())..first(at.at() + 1)).unwrap_or(&[])
+    }
+
+    /// The number of an instruction's name stack; 0 where it has none. Equal ones have one number, nearly always.
+    #[must_use]
+    pub fn name_number(&self, at: InstrIx) -> u32 {
+        self.instructions.get(at.at()).map_or(0, |r| r.name)
+    }
+
+    /// The name stack with a number.
+    #[must_use]
+    pub fn name_stack(&self, number: u32) -> &str {
+        text(self.names.of(&self.bytes, number))
+    }
+
+    /// The number of an instruction's shape. Equal ones have one number, nearly always.
+    #[must_use]
+    pub fn shape_number(&self, at: InstrIx) -> u32 {
+        self.instructions.get(at.at()).map_or(0, |r| r.shape)
+    }
+
+    /// How many different shapes are numbered.
+    #[must_use]
+    pub fn shape_count(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// The `ShapeProto` with a number.
+    #[must_use]
+    pub fn shape_proto(&self, number: u32) -> &[u8] {
+        self.shapes.of(&self.bytes, number)
+    }
+
+    /// The roles that the name stacks give, by their numbers.
+    #[must_use]
+    pub fn roles(&self) -> &[Option<Role>] {
+        self.roles.get_or_init(|| (0..self.names.len() as u32).map(|n| role_of(self.name_stack(n))).collect())
+    }
+
+    /// The role that an instruction's own name stack gives.
+    #[must_use]
+    pub fn own_role(&self, at: InstrIx) -> Option<Role> {
+        self.roles().get(self.name_number(at) as usize).copied().flatten()
     }
 
     /// The instruction with an id; of several (only damaged modules have them) the first.
     #[must_use]
     pub fn by_id(&self, id: i64) -> Option<InstrIx> {
-        let id_at = |&i: &u32| self.instructions.get(i as usize).map_or(i64::MAX, |r| r.id);
-        let at = self.by_id.partition_point(|i| id_at(i) < id);
-        self.by_id.get(at).filter(|i| id_at(i) == id).map(|&i| InstrIx(i))
+        self.by_id.find(id).map(InstrIx)
     }
 
     /// The instruction with a name; of several the first. For captures of before 2023, whose plans name instructions.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<InstrIx> {
-        let name_at = |&i: &u32| self.instruction(InstrIx(i)).name;
+        let name_at = |&i: &u32| {
+            let message = self.instructions.get(i as usize).map_or(&[][..], |r| r.message.of(&self.bytes));
+            text(Cursor::new(message).find(|(number, _)| *number == 1).map_or(&[], |(_, name)| name.bytes()))
+        };
         let by_name = self.by_name.get_or_init(|| {
             let mut order: Vec<u32> = (0..self.instructions.len() as u32).collect();
             order.arrange_by(|a, b| name_at(a).cmp(name_at(b)));
@@ -150,21 +256,10 @@ impl Hlo {
         by_name.get(at).filter(|i| name_at(i) == name).map(|&i| InstrIx(i))
     }
 
-    /// The computation of an instruction.
-    #[must_use]
-    pub fn computation_of(&self, at: InstrIx) -> Option<&Computation> {
-        self.computations.get(self.instructions.get(at.at())?.computation as usize)
-    }
-
     /// The computation with an id.
     #[must_use]
     pub fn computation(&self, id: i64) -> Option<&Computation> {
-        let id_at = |&i: &u32| self.computations.get(i as usize).map_or(i64::MAX, |c| c.id);
-        let at = self.computations_by_id.partition_point(|i| id_at(i) < id);
-        self.computations_by_id
-            .get(at)
-            .filter(|i| id_at(i) == id)
-            .and_then(|&i| self.computations.get(i as usize))
+        self.computations.get(self.computations_by_id.find(id)? as usize)
     }
 
     /// A computation's name.

@@ -1,19 +1,15 @@
 //! From bytes to the indexed module.
 
-use super::assignment::{
-    Alias, Allocation, Assigned, Assignment, BufIx, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer, NONE,
-};
-use super::fields::{Fields, text};
+use super::assignment::NONE;
+use super::fields::{Fields, count_of, each, each_integer, each_of_cut, text};
+use super::ids::Ids;
 use super::instruction::InstrIx;
+use super::known::Known;
 use super::module::{Computation, Hlo, Record, Span};
-use crate::arrange::Arrange;
-use crate::bytes::wire::{Cursor, Value};
-use crate::proto::hlo::{
-    BufferAllocationProto, DeviceAssignmentProto, HloBufferDonorProto, HloInputOutputAliasProto,
-};
-use crate::units::Bytes;
+use super::read_plan::PlanReader;
+use crate::bytes::wire::{Kind, Value};
+use crate::proto::hlo::{DeviceAssignmentProto, HloBufferDonorProto, HloInputOutputAliasProto};
 use prost::Message;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Why some bytes are no HloProto. Reads on after "it": `… is no HloProto: it is empty`.
@@ -77,9 +73,15 @@ impl Hlo {
             entry_computation_name: Span::default(),
             entry: std::sync::OnceLock::new(),
             computations: Vec::new(),
-            computations_by_id: Vec::new(),
+            computations_by_id: Ids::default(),
             instructions: Vec::new(),
-            by_id: Vec::new(),
+            by_id: Ids::default(),
+            operands: Vec::new(),
+            opcodes: Known::new(128),
+            // Modules of 200,000 instructions have some thousands of each.
+            names: Known::new(1 << 14),
+            shapes: Known::new(1 << 14),
+            roles: std::sync::OnceLock::new(),
             by_name: std::sync::OnceLock::new(),
             schedule: Span::default(),
             aliases: HloInputOutputAliasProto::default(),
@@ -96,13 +98,15 @@ impl Hlo {
             parameters: Vec::new(),
             warnings,
         };
+        let mut operands = Vec::new();
         for module in modules {
-            hlo.read_module(module);
+            hlo.read_module(module, &mut operands);
         }
         if !hlo.looks_like_hlo() {
             return Err(NotHlo::NoInstructions);
         }
-        hlo.index_instructions();
+        hlo.index_instructions(&operands);
+        drop(operands);
         if !plans.is_empty() {
             hlo.read_plan(plans);
         }
@@ -117,7 +121,8 @@ impl Hlo {
         })
     }
 
-    fn read_module(&mut self, within: Range<usize>) {
+    /// Ids of operands go into `operands`: what has them may come later.
+    fn read_module(&mut self, within: Range<usize>, operands: &mut Vec<i64>) {
         let bytes = std::mem::take(&mut self.bytes);
         let mut computations = Vec::new();
         let mut fields = Fields::new(&bytes, within);
@@ -126,7 +131,7 @@ impl Hlo {
             match (field.number, field.value) {
                 (1, _) => self.name = span,
                 (2, _) => self.entry_computation_name = span,
-                (3, Value::Bytes(_)) => computations.push(field.range),
+                (3, Value::Bytes(_)) => computations.push(span),
                 (5, v) => self.id = v.varint() as i64,
                 (6, v) => self.entry_computation_id = v.varint() as i64,
                 (7, _) => self.schedule = span,
@@ -144,11 +149,12 @@ impl Hlo {
                 _ => {}
             }
         }
-        self.note_damage(&fields, "the HLO module");
-        let count: usize = computations.iter().map(|c| count_of(&bytes, c.clone(), 2)).sum();
+        self.note_damage(fields.damage(), "the HLO module");
+        let count: usize = computations.iter().map(|c| count_of(&bytes, *c, 2)).sum();
         self.instructions.reserve_exact(count);
+        operands.reserve(2 * count);
         for computation in computations {
-            self.read_computation(&bytes, computation);
+            self.read_computation(&bytes, computation, operands);
         }
         self.bytes = bytes;
     }
@@ -160,288 +166,117 @@ impl Hlo {
         })
     }
 
-    fn note_damage(&mut self, fields: &Fields<'_>, what: &str) {
-        if let Some(at) = fields.damage() {
+    fn note_damage(&mut self, damage: Option<usize>, what: &str) {
+        if let Some(at) = damage {
             self.warnings.push(format!(
                 "{what} is damaged at byte {at} of the HloProto; what follows in it is left out"
             ));
         }
     }
 
-    fn read_computation(&mut self, bytes: &[u8], within: Range<usize>) {
+    fn read_computation(&mut self, bytes: &[u8], message: Span, operands: &mut Vec<i64>) {
         let first = self.instructions.len() as u32;
-        let computation = self.computations.len() as u32;
         let mut it = Computation { id: 0, root_id: 0, name: Span::default(), first, count: 0 };
-        let mut fields = Fields::new(bytes, within);
-        for field in fields.by_ref() {
-            match (field.number, field.value) {
-                (1, _) => it.name = Span::new(&field.range),
-                (2, Value::Bytes(message)) if field.whole => {
-                    let (mut id, mut name, mut opcode) = (0, &b""[..], &b""[..]);
-                    for (number, value) in Cursor::new(message) {
-                        match number {
-                            1 => name = value.bytes(),
-                            2 => opcode = value.bytes(),
-                            35 => {
-                                id = value.varint() as i64;
-                                // The rest can be long: backend settings.
-                                break;
-                            }
-                            _ => {}
-                        }
-                    }
-                    self.rematerialized += u64::from(name.windows(6).any(|part| part == b".remat"));
-                    let at = InstrIx(self.instructions.len() as u32);
-                    match opcode {
-                        b"while" => self.whiles.push(at),
-                        b"parameter" => self.parameters.push(at),
-                        _ => {}
-                    }
-                    self.instructions.push(Record { id, message: Span::new(&field.range), computation });
-                }
-                (5, v) => it.id = v.varint() as i64,
-                (6, v) => it.root_id = v.varint() as i64,
-                _ => {}
+        let damage = each_of_cut(bytes, message, |field| match field.number {
+            1 => it.name = field.part,
+            2 if field.kind == Kind::Bytes && field.whole => {
+                self.read_instruction(bytes, field.part, operands)
             }
-        }
+            5 => it.id = field.integer as i64,
+            6 => it.root_id = field.integer as i64,
+            _ => {}
+        });
         it.count = self.instructions.len() as u32 - first;
-        self.note_damage(&fields, "a computation");
+        self.note_damage(damage, "a computation");
         self.computations.push(it);
     }
 
-    fn index_instructions(&mut self) {
-        self.by_id = (0..self.instructions.len() as u32).collect();
-        // Stable, so that the first of several with one id stays first; nearly sorted in practice, which it is quick at.
-        self.by_id.arrange_by_key(|&i| self.instructions.get(i as usize).map_or(0, |r| r.id));
-        let ids = self.by_id.iter().filter_map(|&i| self.instructions.get(i as usize)).map(|r| r.id);
-        let doubles = ids.clone().zip(ids.skip(1)).filter(|(a, b)| a == b && *a != 0).count();
+    fn read_instruction(&mut self, bytes: &[u8], message: Span, operands: &mut Vec<i64>) {
+        let (mut id, mut number, mut part) = (0, 0, 0);
+        let [mut name, mut opcode, mut shape, mut stack] = [Span::default(); 4];
+        let first = operands.len() as u32;
+        each(bytes, message, |field| match field.number {
+            1 => name = field.part,
+            2 => opcode = field.part,
+            3 => shape = field.part,
+            7 => {
+                _ = each(bytes, field.part, |field| {
+                    if field.number == 2 {
+                        stack = field.part;
+                    }
+                })
+            }
+            9 => number = field.integer,
+            13 => part = field.integer,
+            35 if field.kind == Kind::Varint => id = field.integer as i64,
+            36 => each_integer(bytes, field, |id| operands.push(id)),
+            _ => {}
+        });
+        // What begins with no text has none.
+        if stack.of(bytes).first().is_some_and(|&byte| byte >= 0x80) && text(stack.of(bytes)).is_empty() {
+            stack = Span::default();
+        }
+        let mut suffixes = name.of(bytes).split(|&byte| byte == b'.').skip(1);
+        self.rematerialized += u64::from(suffixes.any(|suffix| suffix.starts_with(b"remat")));
+        let at = InstrIx(self.instructions.len() as u32);
+        let index = match opcode.of(bytes) {
+            b"while" => {
+                self.whiles.push(at);
+                None
+            }
+            b"parameter" => {
+                self.parameters.push(at);
+                u32::try_from(number as i64).ok()
+            }
+            b"get-tuple-element" => u32::try_from(part as i64).ok(),
+            _ => None,
+        };
+        self.instructions.push(Record {
+            id,
+            message,
+            opcode: self.opcodes.number(bytes, opcode),
+            name: self.names.number(bytes, stack),
+            shape: self.shapes.number(bytes, shape),
+            index: index.unwrap_or(NONE),
+            operands: first,
+        });
+    }
+
+    /// Makes what finds instructions and computations by their ids, and finds the operands.
+    fn index_instructions(&mut self, operands: &[i64]) {
+        for known in [&mut self.opcodes, &mut self.names, &mut self.shapes] {
+            known.close();
+        }
+        self.by_id = Ids::of(self.instructions.iter().map(|r| r.id));
+        let doubles = self.by_id.doubles;
         if doubles > 0 {
             self.warnings
                 .push(format!("instructions whose id another has too (the first counts): {doubles}"));
         }
-        self.computations_by_id = (0..self.computations.len() as u32).collect();
-        self.computations_by_id.arrange_by_key(|&i| self.computations.get(i as usize).map_or(0, |c| c.id));
+        self.computations_by_id = Ids::of(self.computations.iter().map(|c| c.id));
+        self.operands.reserve_exact(operands.len());
+        let mut read = 0;
+        for i in 0..self.instructions.len() {
+            let next = self.instructions.get(i + 1).map_or(operands.len(), |next| next.operands as usize);
+            self.instructions[i].operands = self.operands.len() as u32;
+            let own = operands.get(read..next).unwrap_or(&[]);
+            self.operands.extend(own.iter().filter_map(|&id| self.by_id.find(id)));
+            read = next;
+        }
     }
 
     fn read_plan(&mut self, plans: Vec<Range<usize>>) {
-        let hlo: &Hlo = self;
-        let mut reader =
-            PlanReader { hlo, plan: Assignment::default(), ids: HashMap::new(), lost: Lost::default() };
+        let mut reader = PlanReader::new(self);
         let mut notes = Vec::new();
         // Aliases, allocations and traces refer to buffers: these first.
-        for buffers in [true, false] {
-            for plan in &plans {
-                let bytes = &hlo.bytes;
-                if buffers {
-                    reader.plan.buffers.reserve_exact(count_of(bytes, plan.clone(), 1));
-                }
-                let mut fields = Fields::new(bytes, plan.clone());
-                for field in fields.by_ref() {
-                    match (field.number, field.value) {
-                        (1, Value::Bytes(b)) if buffers && field.whole => {
-                            reader.read_buffer(b, field.range.start)
-                        }
-                        (2, Value::Bytes(b)) if !buffers && field.whole => {
-                            reader.read_alias(b, field.range.start)
-                        }
-                        (3, Value::Bytes(b)) if !buffers && field.whole => reader.read_allocation(b),
-                        (4, Value::Bytes(_)) if !buffers => reader.read_trace(field.range),
-                        _ => {}
-                    }
-                }
-                if let (true, Some(at)) = (buffers, fields.damage()) {
-                    notes.push(format!(
-                        "the buffer assignment is damaged at byte {at} of the HloProto; what follows in it is left out"
-                    ));
-                }
-            }
+        for plan in &plans {
+            notes.extend(reader.read_buffers(Span::new(plan)));
         }
-        let PlanReader { mut plan, lost, .. } = reader;
-        plan.aliases.arrange_by_key(|a| a.buffer);
-        self.assignment = Some(plan);
+        reader.index_buffers();
+        for plan in &plans {
+            reader.read_rest(Span::new(plan));
+        }
+        self.assignment = Some(reader.finish(&mut notes));
         self.warnings.extend(notes);
-        lost.report(&mut self.warnings);
-    }
-}
-
-/// How often a message has a field.
-fn count_of(bytes: &[u8], within: Range<usize>, number: u32) -> usize {
-    Fields::new(bytes, within).filter(|f| f.number == number).count()
-}
-
-/// References that lead nowhere.
-#[derive(Default)]
-struct Lost {
-    definitions: u64,
-    assigned: u64,
-    events: u64,
-    allocations: u64,
-}
-
-impl Lost {
-    fn report(&self, warnings: &mut Vec<String>) {
-        let mut say = |n: u64, what: &str| {
-            if n > 0 {
-                warnings.push(format!("{what}: {n}"));
-            }
-        };
-        say(self.definitions, "logical buffers defined by instructions that the module doesn't have");
-        say(self.assigned, "places in allocations left out, of logical buffers that the plan doesn't have");
-        say(
-            self.events,
-            "events of the heap's schedule left out, of logical buffers that the plan doesn't have",
-        );
-        say(self.allocations, "allocations left out that can't be read");
-    }
-}
-
-struct PlanReader<'a> {
-    hlo: &'a Hlo,
-    plan: Assignment,
-    /// Positions of buffers, by id.
-    ids: HashMap<i64, u32>,
-    lost: Lost,
-}
-
-impl PlanReader<'_> {
-    fn read_buffer(&mut self, message: &[u8], at: usize) {
-        let mut it = LogicalBuffer {
-            id: 0,
-            size: Bytes::ZERO,
-            color: 0,
-            instruction: NONE,
-            location: Span::default(),
-        };
-        for field in Fields::new(message, 0..message.len()) {
-            match field.number {
-                1 => it.id = field.value.varint() as i64,
-                2 => it.size = Bytes::from_i64(field.value.varint() as i64),
-                3 => {
-                    (it.instruction, it.location) =
-                        self.read_location(field.value.bytes(), at + field.range.start)
-                }
-                4 => it.color = field.value.varint() as i64,
-                _ => {}
-            }
-        }
-        if it.instruction == NONE {
-            self.lost.definitions += 1;
-        }
-        let position = self.plan.buffers.len() as u32;
-        self.ids.entry(it.id).or_insert(position);
-        self.plan.buffers.push(it);
-        self.plan.assigned_of.push(NONE);
-    }
-
-    fn read_location(&self, location: &[u8], at: usize) -> (u32, Span) {
-        let (mut id, mut name) = (0, "");
-        for (number, value) in Cursor::new(location) {
-            match number {
-                2 => name = text(value.bytes()),
-                4 => id = value.varint() as i64,
-                _ => {}
-            }
-        }
-        // Where a capture has both, the id is the one that is unique.
-        let found = if id != 0 { self.hlo.by_id(id) } else { None };
-        let found = found.or_else(|| if name.is_empty() { None } else { self.hlo.by_name(name) });
-        (found.map_or(NONE, |at| at.0), Span::new(&(at..at + location.len())))
-    }
-
-    fn read_alias(&mut self, message: &[u8], at: usize) {
-        let mut it = Alias { buffer: NONE, instruction: NONE, location: Span::default() };
-        for field in Fields::new(message, 0..message.len()) {
-            match field.number {
-                1 => it.buffer = self.ids.get(&(field.value.varint() as i64)).copied().unwrap_or(NONE),
-                2 => {
-                    (it.instruction, it.location) =
-                        self.read_location(field.value.bytes(), at + field.range.start)
-                }
-                _ => {}
-            }
-        }
-        if it.buffer != NONE && it.instruction != NONE {
-            self.plan.aliases.push(it);
-        }
-    }
-
-    fn read_allocation(&mut self, message: &[u8]) {
-        let Ok(it) = BufferAllocationProto::decode(message) else {
-            self.lost.allocations += 1;
-            return;
-        };
-        let allocation = self.plan.allocations.len() as u32;
-        let first = self.plan.assigned.len() as u32;
-        self.plan.assigned.reserve(it.assigned.len());
-        for assigned in &it.assigned {
-            let Some(&buffer) = self.ids.get(&assigned.logical_buffer_id) else {
-                self.lost.assigned += 1;
-                continue;
-            };
-            if let Some(place) = self.plan.assigned_of.get_mut(buffer as usize)
-                && *place == NONE
-            {
-                *place = self.plan.assigned.len() as u32;
-            }
-            self.plan.assigned.push(Assigned {
-                buffer: BufIx(buffer),
-                allocation,
-                offset: Bytes::from_i64(assigned.offset),
-                size: Bytes::from_i64(assigned.size),
-            });
-        }
-        self.plan.allocations.push(Allocation {
-            index: it.index,
-            size: Bytes::from_i64(it.size),
-            color: it.color,
-            parameter: it
-                .is_entry_computation_parameter
-                .then_some((it.parameter_number, it.parameter_shape_index)),
-            maybe_live_out: it.maybe_live_out,
-            is_thread_local: it.is_thread_local,
-            is_constant: it.is_constant,
-            is_tuple: it.is_tuple,
-            assigned: first..self.plan.assigned.len() as u32,
-        });
-    }
-
-    fn read_trace(&mut self, within: Range<usize>) {
-        let first = self.plan.events.len() as u32;
-        let mut whole_module = false;
-        self.plan.events.reserve(count_of(&self.hlo.bytes, within.clone(), 1));
-        for field in Fields::new(&self.hlo.bytes, within) {
-            match (field.number, field.value) {
-                (1, Value::Bytes(event)) if field.whole => self.read_event(event, &field.range),
-                (2, v) => whole_module = v.varint() != 0,
-                _ => {}
-            }
-        }
-        self.plan.traces.push(HeapTrace { whole_module, events: first..self.plan.events.len() as u32 });
-    }
-
-    fn read_event(&mut self, event: &[u8], range: &Range<usize>) {
-        // A field that is absent is 0, which is an id like any other.
-        let (mut kind, mut buffer, mut canonical) = (0, 0, 0);
-        for (number, value) in Cursor::new(event) {
-            match number {
-                1 => kind = value.varint(),
-                2 => buffer = value.varint() as i64,
-                5 => canonical = value.varint() as i64,
-                _ => {}
-            }
-        }
-        let kind = match kind {
-            0 => HeapEventKind::Alloc,
-            1 => HeapEventKind::Free,
-            2 => HeapEventKind::ShareWith,
-            _ => HeapEventKind::Unknown,
-        };
-        let position = |id: i64| self.ids.get(&id).copied().unwrap_or(NONE);
-        let canonical = if kind == HeapEventKind::ShareWith { position(canonical) } else { NONE };
-        let it = HeapEvent { kind, buffer: position(buffer), canonical, message: Span::new(range) };
-        if it.buffer == NONE {
-            self.lost.events += 1;
-        }
-        self.plan.events.push(it);
     }
 }

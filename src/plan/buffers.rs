@@ -6,6 +6,7 @@ use crate::hlo::{BufIx, Hlo, Origins, Shape};
 use crate::plain::cut;
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::{Bytes, Evidence};
+use std::collections::HashMap;
 
 /// One buffer of the plan, described.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +52,8 @@ pub struct Describer<'a> {
     origins: Origins<'a>,
     /// Bytes left for long shapes.
     long_shapes: usize,
+    /// Name stacks by their numbers, cut.
+    names: HashMap<u32, String>,
 }
 
 /// A shape as text is long from here on: the tuple that is a program's whole result.
@@ -62,7 +65,7 @@ impl<'a> Describer<'a> {
     /// For the buffers of a module.
     #[must_use]
     pub fn new(hlo: &'a Hlo) -> Describer<'a> {
-        Describer { hlo, origins: Origins::new(hlo), long_shapes: MOST_LONG_SHAPES }
+        Describer { hlo, origins: Origins::new(hlo), long_shapes: MOST_LONG_SHAPES, names: HashMap::new() }
     }
 
     /// A buffer, without its life; `None` for one that lies in no allocation but a thread-local one.
@@ -71,10 +74,13 @@ impl<'a> Describer<'a> {
         let place = self.hlo.place_of(buffer)?;
         let allocation = self.hlo.allocations().get(place.allocation as usize)?;
         let kind = allocation.kind()?;
-        let instruction = it.instruction().map(|at| self.hlo.instruction(at)).unwrap_or_default();
+        let hlo = self.hlo;
+        let instruction = it.instruction().map(|at| hlo.unnamed(at)).unwrap_or_default();
         let index = self.hlo.shape_index(it);
         let (role, role_evidence) = self.origins.role(buffer);
-        let named = self.origins.name_stack(buffer).map(|o| self.hlo.instruction(o.instruction).op_name);
+        let named = self.origins.name_stack(buffer).map(|o| hlo.name_number(o.instruction));
+        let names = &mut self.names;
+        let op_name = named.map(|n| names.entry(n).or_insert_with(|| cut(hlo.name_stack(n))).clone());
         let placed = self.origins.position(buffer);
         Some(PlanBuffer {
             buffer,
@@ -87,8 +93,8 @@ impl<'a> Describer<'a> {
             opcode: cut(instruction.opcode),
             role,
             role_evidence,
-            op_name: named.map(cut),
-            source: placed.and_then(|o| self.hlo.source(&self.hlo.instruction(o.instruction))),
+            op_name,
+            source: placed.and_then(|o| hlo.source(&hlo.unnamed(o.instruction))),
             allocation: allocation.index,
             offset: place.offset,
             first_event: None,
@@ -110,7 +116,7 @@ impl<'a> Describer<'a> {
     /// The whole Python stack of a buffer, innermost frame first; empty where the module has none.
     pub fn frames(&mut self, buffer: BufIx) -> Vec<SourceLine> {
         let placed = self.origins.position(buffer);
-        placed.map(|o| self.hlo.frames(&self.hlo.instruction(o.instruction))).unwrap_or_default()
+        placed.map(|o| self.hlo.frames(&self.hlo.unnamed(o.instruction))).unwrap_or_default()
     }
 
     /// What lives in temp blocks, with its life, largest first.

@@ -1,6 +1,6 @@
 //! Bytes live over the schedule, by role.
 
-use super::heap::{Part, Schedule};
+use super::heap::{Life, Part, Schedule};
 use crate::arrange::Arrange;
 use crate::terms::Role;
 use crate::units::Bytes;
@@ -31,33 +31,33 @@ impl Schedule {
     #[must_use]
     pub fn curve(&self, points: usize) -> RoleCurve {
         let stretch = self.events.div_ceil(points.max(1) as u64).max(1);
-        let mut chosen = vec![0, self.peak_event, self.events.saturating_sub(1)];
-        let mut best: Option<(Bytes, u64)> = None;
-        self.sweep(|event, roles| {
-            let total: Bytes = roles.iter().copied().sum();
-            if best.is_none_or(|(most, _)| total > most) {
-                best = Some((total, event));
+        let always = [0, self.peak_event, self.events.saturating_sub(1)];
+        let mut chosen: Vec<(u64, ByRole)> = Vec::new();
+        let mut best: Option<(Bytes, u64, ByRole)> = None;
+        self.sweep(|event, total, roles| {
+            if always.contains(&event) {
+                chosen.push((event, *roles));
+            }
+            if best.as_ref().is_none_or(|(most, ..)| total > *most) {
+                best = Some((total, event, *roles));
             }
             if (event + 1) % stretch == 0 {
-                chosen.extend(best.take().map(|(_, at)| at));
+                chosen.extend(best.take().map(|(_, at, roles)| (at, roles)));
             }
         });
-        chosen.extend(best.map(|(_, at)| at));
-        chosen.arrange();
-        chosen.dedup();
+        chosen.extend(best.map(|(_, at, roles)| (at, roles)));
+        chosen.arrange_by_key(|&(event, _)| event);
+        chosen.dedup_by_key(|&mut (event, _)| event);
         let mut curve = RoleCurve::default();
-        let mut next = chosen.into_iter().peekable();
-        self.sweep(|event, roles| {
-            if next.next_if_eq(&event).is_some() {
-                curve.events.push(event);
-                curve.roles.iter_mut().zip(roles).for_each(|(points, bytes)| points.push(*bytes));
-            }
-        });
+        for (event, roles) in chosen {
+            curve.events.push(event);
+            curve.roles.iter_mut().zip(roles).for_each(|(points, bytes)| points.push(bytes));
+        }
         curve
     }
 
-    /// Calls `each` for every event with the bytes of each role live right after it.
-    fn sweep(&self, mut each: impl FnMut(u64, &ByRole)) {
+    /// Calls `each` for every event with the bytes live right after it, together and of each role.
+    fn sweep(&self, mut each: impl FnMut(u64, Bytes, &ByRole)) {
         let peaks: Vec<ByRole> = self.parts.iter().map(|p| self.roles_at_peak_of(p)).collect();
         let mut all_peaks = ByRole::default();
         for peak in &peaks {
@@ -68,18 +68,25 @@ impl Schedule {
             let mut now = all_peaks;
             now.iter_mut().zip(own).for_each(|(sum, p)| *sum = sum.saturating_sub(*p));
             let lives = self.lives.get(part.lives.clone()).unwrap_or(&[]);
-            let mut deaths: Vec<_> = lives.iter().map(|l| (u64::from(l.last) + 1, l.role, l.bytes)).collect();
-            deaths.arrange();
-            let (mut births, mut deaths) = (lives.iter().peekable(), deaths.into_iter().peekable());
+            let deaths = by_death(lives, part);
+            let mut births = lives.iter().peekable();
+            let mut deaths = deaths.iter().filter_map(|&i| lives.get(i as usize)).peekable();
+            let mut total: Bytes = now.iter().copied().sum();
             for event in part.start..part.start.saturating_add(part.events) {
-                while let Some((_, role, bytes)) = deaths.next_if(|(at, ..)| *at <= event) {
-                    let sum = of(&mut now, role);
-                    *sum = sum.saturating_sub(bytes);
+                let mut changes = false;
+                while let Some(life) = deaths.next_if(|l| u64::from(l.last) < event) {
+                    let sum = of(&mut now, life.role);
+                    *sum = sum.saturating_sub(life.bytes);
+                    changes = true;
                 }
                 while let Some(life) = births.next_if(|l| u64::from(l.first) <= event) {
                     *of(&mut now, life.role) += life.bytes;
+                    changes = true;
                 }
-                each(event, &now);
+                if changes {
+                    total = now.iter().copied().sum();
+                }
+                each(event, total, &now);
             }
         }
     }
@@ -93,6 +100,26 @@ impl Schedule {
         }
         sums
     }
+}
+
+/// The positions of lives in the order of their ends: counted, added up, and filled in from behind.
+fn by_death(lives: &[Life], part: &Part) -> Vec<u32> {
+    let most = part.events.min(u64::from(u32::MAX)) as usize;
+    let end = |life: &Life| (u64::from(life.last).saturating_sub(part.start) as usize).min(most);
+    let mut first = vec![0u32; most + 1];
+    lives.iter().for_each(|life| first[end(life)] += 1);
+    let mut sum = 0;
+    for slot in &mut first {
+        sum += *slot;
+        *slot = sum;
+    }
+    let mut order = vec![0; lives.len()];
+    for (i, life) in lives.iter().enumerate().rev() {
+        let slot = &mut first[end(life)];
+        *slot -= 1;
+        order[*slot as usize] = i as u32;
+    }
+    order
 }
 
 /// `Role::ALL` is in the order of the roles' declaration.

@@ -170,8 +170,7 @@ impl OutputSlots {
 }
 
 /// Reads parameters and outputs, and pairs them.
-pub(super) fn pair_up(hlo: &Hlo) -> Donation {
-    let slots = OutputSlots::of(hlo);
+pub(super) fn pair_up(hlo: &Hlo, slots: &OutputSlots) -> Donation {
     let (parameters, parameter_keys, parameter_allocations) = parameters(hlo);
     let by_allocation: HashMap<u32, usize> =
         parameter_allocations.iter().enumerate().filter_map(|(i, a)| Some(((*a)?, i))).collect();

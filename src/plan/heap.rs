@@ -3,10 +3,11 @@
 //! The rules are those of XLA's `ComputePeakMemoryLogicalBuffers` (`xla/service/buffer_assignment.cc`): events in order;
 //! buffers that share a place count once, from the first of them to the last; the peak is the earliest maximum.
 
+use crate::arrange::Arrange;
 use crate::hlo::{BufIx, HeapEvent, HeapEventKind, HeapTrace, Hlo};
 use crate::terms::{BufferKind, Role};
 use crate::units::{Bytes, Evidence};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A place in the temp blocks that is taken for a while: by one buffer, or by several that share it.
@@ -128,13 +129,15 @@ pub(super) fn simulate(hlo: &Hlo) -> Vec<Schedule> {
         group_of: vec![NONE; buffers],
         live_in: vec![NONE; buffers],
         groups: Vec::new(),
-        schedules: BTreeMap::new(),
-        running: BTreeMap::new(),
+        spaces: Vec::new(),
+        spaces_by_color: HashMap::new(),
     };
     for trace in distinct_traces(hlo) {
         simulator.run(trace);
     }
-    simulator.schedules.into_values().collect()
+    let mut schedules: Vec<Schedule> = simulator.spaces.into_iter().map(|space| space.schedule).collect();
+    schedules.arrange_by_key(|s| s.color);
+    schedules
 }
 
 /// The positions of the traces, equal ones once: XLA writes the one trace of a heap of several blocks for each block.
@@ -143,6 +146,9 @@ fn distinct_traces(hlo: &Hlo) -> Vec<usize> {
         let (a, b) = (hlo.heap_events(a), hlo.heap_events(b));
         a.len() == b.len() && a.iter().zip(b).all(|(x, y)| key(x) == key(y))
     };
+    if hlo.heap_traces().len() == 1 {
+        return vec![0];
+    }
     let mut seen: HashMap<u64, Vec<&HeapTrace>> = HashMap::new();
     let mut out = Vec::new();
     for (position, trace) in hlo.heap_traces().iter().enumerate() {
@@ -166,20 +172,36 @@ const NONE: u32 = u32::MAX;
 /// Buffers that share one place.
 #[derive(Clone, Copy)]
 struct Group {
-    color: i64,
+    /// Position of their memory space in [`Simulator::spaces`].
+    space: u32,
     /// How many of them are live.
     live: u32,
     /// Position of the current life in its schedule.
-    life: usize,
+    life: u32,
 }
 
 /// One memory space during one simulation.
-#[derive(Default)]
-struct Running {
+struct Space {
+    schedule: Schedule,
+    /// The rest is of the simulation that runs; whether it has an event of the space.
+    runs: bool,
     first_life: usize,
     live: Bytes,
     peak: Bytes,
     peak_at: usize,
+}
+
+impl Space {
+    fn new(color: i64) -> Space {
+        let (live, peak) = (Bytes::ZERO, Bytes::ZERO);
+        Space { schedule: Schedule::new(color), runs: false, first_life: 0, live, peak, peak_at: 0 }
+    }
+
+    fn start(&mut self) {
+        self.runs = true;
+        self.first_life = self.schedule.lives.len();
+        (self.live, self.peak, self.peak_at) = (Bytes::ZERO, Bytes::ZERO, 0);
+    }
 }
 
 struct Simulator<'a> {
@@ -189,17 +211,19 @@ struct Simulator<'a> {
     /// The group in which each buffer is live.
     live_in: Vec<u32>,
     groups: Vec<Group>,
-    schedules: BTreeMap<i64, Schedule>,
-    running: BTreeMap<i64, Running>,
+    /// In the order in which they are met.
+    spaces: Vec<Space>,
+    spaces_by_color: HashMap<i64, usize>,
 }
 
 impl Simulator<'_> {
     fn run(&mut self, trace: usize) {
         let hlo = self.hlo;
         let events = hlo.heap_traces().get(trace).map(|t| hlo.heap_events(t)).unwrap_or(&[]);
-        self.running.clear();
+        self.spaces.iter_mut().for_each(|space| space.runs = false);
+        let mut space = 0;
         for (i, event) in events.iter().enumerate() {
-            self.step(i, event);
+            self.step(i, event, &mut space);
         }
         for event in events {
             for buffer in [event.buffer(), event.canonical()].into_iter().flatten() {
@@ -208,10 +232,8 @@ impl Simulator<'_> {
             }
         }
         self.groups.clear();
-        for (color, running) in std::mem::take(&mut self.running) {
-            if let Some(schedule) = self.schedules.get_mut(&color) {
-                finish(hlo, schedule, trace, events, &running);
-            }
+        for space in self.spaces.iter_mut().filter(|space| space.runs) {
+            finish(hlo, space, trace, events);
         }
     }
 
@@ -224,14 +246,18 @@ impl Simulator<'_> {
         (allocation.kind() == Some(BufferKind::Temp)).then_some((allocation.color, place.allocation))
     }
 
-    fn step(&mut self, i: usize, event: &HeapEvent) {
+    /// `last` is the space of the event before.
+    fn step(&mut self, i: usize, event: &HeapEvent, last: &mut usize) {
         let Some(buffer) = event.buffer() else { return };
         let Some((color, allocation)) = self.place(buffer) else { return };
-        let schedule = self.schedules.entry(color).or_insert_with(|| Schedule::new(color));
-        let running = self
-            .running
-            .entry(color)
-            .or_insert_with(|| Running { first_life: schedule.lives.len(), ..Running::default() });
+        if self.spaces.get(*last).is_none_or(|s| s.schedule.color != color) {
+            *last = self.space(color);
+        }
+        let Some(running) = self.spaces.get_mut(*last) else { return };
+        if !running.runs {
+            running.start();
+        }
+        let schedule = &mut running.schedule;
         let at = schedule.events.saturating_add(i as u64);
         match event.kind {
             HeapEventKind::Alloc | HeapEventKind::ShareWith => {
@@ -242,11 +268,11 @@ impl Simulator<'_> {
                 let known = get(&self.group_of, owner);
                 // A buffer that is allocated anew starts anew; a sharer joins even where the owner is dead already.
                 let joins = event.kind == HeapEventKind::ShareWith
-                    && self.groups.get(known as usize).is_some_and(|g| g.color == color);
+                    && self.groups.get(known as usize).is_some_and(|g| g.space as usize == *last);
                 let group = if joins {
                     known
                 } else {
-                    self.groups.push(Group { color, live: 0, life: usize::MAX });
+                    self.groups.push(Group { space: *last as u32, live: 0, life: NONE });
                     self.groups.len() as u32 - 1
                 };
                 set(&mut self.group_of, owner, group);
@@ -255,7 +281,7 @@ impl Simulator<'_> {
                 let Some(group) = self.groups.get_mut(group as usize) else { return };
                 group.live += 1;
                 if group.live == 1 {
-                    group.life = schedule.lives.len();
+                    group.life = schedule.lives.len() as u32;
                     let bytes = self.hlo.buffer(buffer).map_or(Bytes::ZERO, |b| b.size);
                     schedule.lives.push(Life::new(buffer, allocation, bytes, at));
                     running.live += bytes;
@@ -267,7 +293,7 @@ impl Simulator<'_> {
                 let Some(group) = self.groups.get_mut(group as usize) else { return };
                 group.live = group.live.saturating_sub(1);
                 if group.live == 0
-                    && let Some(life) = schedule.lives.get_mut(group.life)
+                    && let Some(life) = schedule.lives.get_mut(group.life as usize)
                 {
                     life.last = narrow(at.saturating_sub(1));
                     running.live = running.live.saturating_sub(life.bytes);
@@ -279,10 +305,22 @@ impl Simulator<'_> {
             (running.peak, running.peak_at) = (running.live, i);
         }
     }
+
+    /// The position of a memory space.
+    fn space(&mut self, color: i64) -> usize {
+        // A hostile plan can have as many as allocations.
+        if let Some(at) = self.spaces_by_color.get(&color) {
+            return *at;
+        }
+        self.spaces.push(Space::new(color));
+        self.spaces_by_color.insert(color, self.spaces.len() - 1);
+        self.spaces.len() - 1
+    }
 }
 
 /// Adds a simulation to its schedule.
-fn finish(hlo: &Hlo, schedule: &mut Schedule, trace: usize, events: &[HeapEvent], running: &Running) {
+fn finish(hlo: &Hlo, running: &mut Space, trace: usize, events: &[HeapEvent]) {
+    let schedule = &mut running.schedule;
     let start = schedule.events;
     let peak_event = start.saturating_add(running.peak_at as u64);
     schedule.events = start.saturating_add(events.len() as u64);

@@ -61,8 +61,8 @@ pub struct OutputSlot {
 }
 
 /// The non-zero output and temp allocations, in order of their indexes.
-pub(super) fn allocations(hlo: &Hlo) -> Vec<LaunchAllocation> {
-    let mut slots = OutputSlots::of(hlo).by_allocation();
+pub(super) fn allocations(hlo: &Hlo, slots: &OutputSlots) -> Vec<LaunchAllocation> {
+    let mut slots = slots.by_allocation();
     let mut out: Vec<LaunchAllocation> = (0..)
         .zip(hlo.allocations())
         .filter(|(_, a)| a.size > Bytes::ZERO)

@@ -19,6 +19,8 @@ pub use launch::{LaunchAllocation, OutputSlot};
 pub use spaces::{HOST_SPACE, SpaceTotals, space_name};
 pub use summary::Summary;
 
+use donation::OutputSlots;
+
 use crate::arrange::Arrange;
 use crate::hlo::{Hlo, Loop, Origins};
 use crate::terms::{Backend, Role};
@@ -42,12 +44,13 @@ impl Plan {
     #[must_use]
     pub fn build(hlo: &Hlo, backend: Option<Backend>) -> Plan {
         let mut schedules = heap::simulate(hlo);
-        let summary = Summary::with_schedules(hlo, backend, &schedules);
+        let slots = OutputSlots::of(hlo);
+        let summary = Summary::with(hlo, backend, &schedules, &slots);
         let mut origins = Origins::new(hlo);
         for life in schedules.iter_mut().flat_map(|s| &mut s.lives) {
             (life.role, life.role_evidence) = origins.role(life.buffer);
         }
-        Plan { summary, schedules, donation: donation::pair_up(hlo), loops: hlo.loops() }
+        Plan { summary, schedules, donation: donation::pair_up(hlo, &slots), loops: hlo.loops() }
     }
 
     /// The schedule of memory space 0, the device's own memory; `None` where the plan has no heap trace for it.

@@ -1,5 +1,6 @@
 //! What is known of every module of a capture.
 
+use super::donation::OutputSlots;
 use super::heap::{self, Schedule};
 use super::launch::{self, LaunchAllocation};
 use super::spaces::{self, SpaceTotals};
@@ -46,10 +47,15 @@ impl Summary {
     /// Reads the totals of a module.
     #[must_use]
     pub fn of(hlo: &Hlo, backend: Option<Backend>) -> Summary {
-        Summary::with_schedules(hlo, backend, &heap::simulate(hlo))
+        Summary::with(hlo, backend, &heap::simulate(hlo), &OutputSlots::of(hlo))
     }
 
-    pub(super) fn with_schedules(hlo: &Hlo, backend: Option<Backend>, schedules: &[Schedule]) -> Summary {
+    pub(super) fn with(
+        hlo: &Hlo,
+        backend: Option<Backend>,
+        schedules: &[Schedule],
+        slots: &OutputSlots,
+    ) -> Summary {
         let mut spaces = spaces::totals(hlo, backend);
         let peaks: HashMap<i64, Bytes> = schedules.iter().map(|s| (s.color, s.peak)).collect();
         for space in &mut spaces {
@@ -78,7 +84,7 @@ impl Summary {
             has_plan: hlo.has_assignment(),
             memory_analysis: hlo.has_assignment().then(|| spaces::memory_analysis(&spaces)),
             spaces,
-            launch: launch::allocations(hlo),
+            launch: launch::allocations(hlo, slots),
             donated: hlo
                 .allocations()
                 .iter()

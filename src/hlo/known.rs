@@ -1,0 +1,116 @@
+//! Numbers for stretches of bytes that repeat: name stacks, shapes, opcodes.
+
+use super::module::Span;
+
+/// Equal stretches under one number, nearly always: what is made of one is then made once and not for each instruction.
+///
+/// A stretch that cannot be found within a few steps gets a number of its own, so no choice of bytes makes this slow.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// By number. The first is the empty one.
+    spans: Vec<Span>,
+    /// Numbers, by a hash of the bytes.
+    table: Vec<u32>,
+}
+
+/// Places at which one stretch may lie in the table.
+const STEPS: usize = 4;
+
+impl Known {
+    /// With a table for about so many different ones.
+    pub fn new(different: usize) -> Known {
+        Known { spans: vec![Span::default()], table: vec![0; different.next_power_of_two().max(STEPS)] }
+    }
+
+    /// The number of a part of the module's bytes; 0 where it is empty.
+    pub fn number(&mut self, bytes: &[u8], span: Span) -> u32 {
+        let part = span.of(bytes);
+        let hash = hash(part);
+        for step in 0..STEPS {
+            let at = (hash + step) & (self.table.len() - 1);
+            match self.table[at] {
+                0 => return self.add(span, at),
+                number if same(self.spans[number as usize].of(bytes), part) => return number,
+                _ => {}
+            }
+        }
+        self.add(span, hash & (self.table.len() - 1))
+    }
+
+    fn add(&mut self, span: Span, at: usize) -> u32 {
+        if span.len == 0 {
+            return 0;
+        }
+        let number = self.spans.len() as u32;
+        self.spans.push(span);
+        self.table[at] = number;
+        number
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// The bytes of a number.
+    pub fn of<'a>(&self, bytes: &'a [u8], number: u32) -> &'a [u8] {
+        self.spans.get(number as usize).map_or(&[], |span| span.of(bytes))
+    }
+
+    /// Forgets how to find more.
+    pub fn close(&mut self) {
+        self.table = Vec::new();
+        self.spans.shrink_to_fit();
+    }
+}
+
+/// Words of eight bytes, and what is left, filled up with zeros.
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let last = rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    words.iter().map(|word| u64::from_le_bytes(*word)).chain([last])
+}
+
+fn hash(bytes: &[u8]) -> usize {
+    let mixed = words(bytes).fold(bytes.len() as u64, |hash, word| {
+        let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
+    });
+    (mixed >> 20) as usize
+}
+
+/// Whether both are equal; by words, which the standard library's way does not do where code is small.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && words(a).eq(words(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_stretches_have_one_number() {
+        let bytes = b"jit(step)/mul jit(step)/add jit(step)/mul jit(step)/mu jit(step)/mul ";
+        let span = |start, len| Span { start, len };
+        let mut known = Known::new(8);
+        let numbers = [span(0, 13), span(14, 13), span(28, 13), span(42, 12), span(55, 13), span(3, 0)];
+        let numbers = numbers.map(|span| known.number(bytes, span));
+        assert_eq!(numbers, [1, 2, 1, 3, 1, 0]);
+        known.close();
+        assert_eq!(known.of(bytes, 2), b"jit(step)/add");
+        assert_eq!((known.of(bytes, 0), known.len()), (&b""[..], 4));
+    }
+
+    #[test]
+    fn a_full_table_keeps_what_it_is_told() {
+        let bytes: Vec<u8> = (0..2000u32).flat_map(u32::to_le_bytes).collect();
+        let mut known = Known::new(1);
+        for round in 0..2 {
+            for start in (0..bytes.len() as u32).step_by(4) {
+                let span = Span { start, len: 4 };
+                let number = known.number(&bytes, span);
+                assert_eq!(known.of(&bytes, number), span.of(&bytes), "round {round}");
+            }
+        }
+    }
+}

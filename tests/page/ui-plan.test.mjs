@@ -56,6 +56,22 @@ test('the peak is marked, with what is live there, to the byte', async () => {
   assert.deepEqual(complaints, []);
 });
 
+test('forward values that are gone before the backward pass begins are not called kept', async () => {
+  const file = sharedFile('captures/public/rocm-mi355x-fused-attn.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openPlan(file);
+  const caption = 'Buffers live at event 9 of 44';
+  const roles = await column(page, caption, 'Role');
+  const lives = await column(page, caption, 'Life');
+  const forward = roles.flatMap((role, i) => (role.startsWith('forward') ? [`${lives[i]} ${role}`] : []));
+  // The backward pass has its first value at event 12.
+  assert.deepEqual(
+    forward.map((t) => t.replace('\u00a0', ' ')),
+    ['8–9 forward, not kept', '9–10 forward, not kept', '7–41 forward', '1–31 forward', '2–32 forward', '0–30 forward'],
+  );
+  await context.close();
+});
+
 test('keys move the moment, and the table follows', async () => {
   const file = sharedFile(S1);
   if (!file) return;

@@ -6,9 +6,9 @@ import { asFile, capture } from './made.mjs';
 
 after(closeBrowser);
 
-/** @param {string | ReturnType<typeof asFile>} file */
-async function openRun(file) {
-  const opened = await openPage({ hash: '#view=run', context: { viewport: { width: 1440, height: 1000 } } });
+/** @param {string | ReturnType<typeof asFile>} file @param {string} [init] */
+async function openRun(file, init = '') {
+  const opened = await openPage({ hash: '#view=run', context: { viewport: { width: 1440, height: 1000 } }, init });
   await choose(opened.page, typeof file === 'string' ? file : [file]);
   await untilState(opened.page, 'done');
   await opened.page.getByRole('slider').waitFor();
@@ -101,6 +101,91 @@ test('a wait that failed stands in its lane and in its table, with what was miss
   const wait = page.getByRole('table', { name: 'Waits of the allocator' }).locator('tbody tr');
   assert.equal(await wait.count(), 1);
   assert.match(await wait.innerText(), /10\.00 s[\s\S]*failed[\s\S]*3\.41 GiB[\s\S]*2 of 3 obtained/);
+  await context.close();
+});
+
+/** Keeps what was last painted on the chart: words, boxes and level lines, by their places. */
+const WATCH = `{
+  const { clearRect, fillText, strokeRect, lineTo } = CanvasRenderingContext2D.prototype;
+  Object.assign(CanvasRenderingContext2D.prototype, {
+    clearRect(...at) {
+      if (this.canvas === document.querySelector('.chart-box canvas')) globalThis.painted = { words: [], boxes: [], lines: [] };
+      clearRect.apply(this, at);
+    },
+    fillText(text, ...at) {
+      if (globalThis.painted && text) painted.words.push(text);
+      fillText.call(this, text, ...at);
+    },
+    strokeRect(...at) {
+      if (globalThis.painted && this.canvas === document.querySelector('.chart-box canvas')) painted.boxes.push(at);
+      strokeRect.apply(this, at);
+    },
+    lineTo(...at) {
+      if (globalThis.painted && this.lineWidth === 1.5) painted.lines.push(at);
+      lineTo.apply(this, at);
+    },
+  });
+}`;
+
+/**
+ * @param {import('playwright-core').Page} page
+ * @returns {Promise<{ words: string[], boxes: number[][], lines: number[][] }>}
+ */
+const painted = (page) => page.evaluate('painted');
+
+test('a failure is in the picture: pool, card, what was refused to scale, and the moments before it', async () => {
+  const file = sharedFile('scenarios/s1_plan_too_large.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openRun(file, WATCH);
+  assert.ok(await page.getByLabel(/as high as the pool/).isChecked());
+  const { words, boxes, lines } = await painted(page);
+  for (const word of ['pool 2.79 GiB', 'card 3.72 GiB', '3.41 GiB refused', 'the wait goes on, 10.00 s in all →'])
+    assert.ok(words.includes(word), `${word} is not among ${words.join(', ')}`);
+  // What was refused stands on the 324,604,672 bytes in use and sticks out of the pool. The border lies inside.
+  const [[, top = 0, , height = 0] = []] = boxes;
+  const perByte = (height + 2) / 3_666_631_960;
+  const foot = top + height + 1;
+  const poolAt = foot - (2_995_781_632 - 324_604_672) * perByte;
+  const cardAt = foot - (3_994_375_510 - 324_604_672) * perByte;
+  for (const level of [poolAt, cardAt])
+    assert.ok(
+      lines.some(([, y = 0]) => Math.abs(y - level) < 1.5),
+      `no level at ${level}: ${JSON.stringify(lines)}`,
+    );
+  // Ten seconds of waiting leave the half millisecond before them its room.
+  const seconds = words.filter((w) => /^[\d.,]+ s$/.test(w));
+  assert.deepEqual(seconds, []);
+  await page.getByRole('button', { name: 'All', exact: true }).click();
+  await page.locator('.strip').waitFor({ state: 'hidden' });
+  const all = (await painted(page)).words;
+  assert.ok(all.includes('10 s') && !all.some((w) => w.includes('goes on')), all.join(', '));
+  // What is looked at first is the moment of the wait.
+  assert.match(await page.locator('.run-columns h2').first().innerText(), /^Live at 49\.5 ms/);
+  await context.close();
+});
+
+test('a wait that ended well is drawn with what it waited for; where nothing was short, levels far off stand at the edge', async () => {
+  const waited = sharedFile('scenarios/s8_retry_rescued.xplane.pb');
+  const far = sharedFile('captures/public/rocm-mi355x-fused-attn.xplane.pb');
+  if (!waited || !far) return;
+  const { page, context } = await openRun(waited, WATCH);
+  const { words } = await painted(page);
+  assert.ok(
+    words.includes('405.92 MiB waited for') && words.includes('the wait goes on, 1.30 s in all →'),
+    words.join(),
+  );
+  await choose(page, far);
+  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByRole('slider').waitFor();
+  const pool = page.getByLabel(/as high as the pool/);
+  assert.equal(await pool.isChecked(), false);
+  const names = (await painted(page)).words;
+  assert.ok(names.includes('pool 279.34 GiB ↑') && names.includes('card 287.98 GiB ↑'), names.join());
+  // 15 ms of work after 9.7 s of nothing.
+  assert.ok(names.includes('9,720 ms'), names.join());
+  await pool.check();
+  const high = (await painted(page)).words;
+  assert.ok(high.includes('pool 279.34 GiB') && high.includes('card 287.98 GiB'), high.join());
   await context.close();
 });
 

@@ -6,7 +6,7 @@ import { plain } from '../lib/text';
 import { onRepaint } from '../lib/theme';
 import { size } from '../lib/units';
 import { Name, Size } from '../ui/basic';
-import type { Lane, Level, Series } from './data';
+import type { Lane, Level, Refused, Series } from './data';
 import { type Frame, frame, type Picture, paint, paintOver, paintOverview, xScale } from './draw';
 import { listen } from './gestures';
 
@@ -15,6 +15,7 @@ interface Props {
   readonly series: Series;
   readonly levels: readonly Level[];
   readonly lanes: readonly Lane[];
+  readonly refused?: readonly Refused[];
   /** The least that the vertical axis reaches. */
   readonly top: number;
   readonly height: number;
@@ -26,6 +27,8 @@ interface Props {
   readonly moment: (x: number) => string;
   readonly xTick: (x: number, step: number) => string;
   readonly xStep: (span: number, ticks: number) => number;
+  /** The window to begin with; the whole, unless given. */
+  readonly start?: Range;
   /** A window to show, when it changes: the run of one execution. */
   readonly show?: Range | null;
 }
@@ -33,9 +36,11 @@ interface Props {
 /** Never more than this many times the whole. */
 const CLOSEST = 1e-6;
 
+const NOTHING: readonly Refused[] = [];
+
 export function StackChart(props: Props) {
-  const { series: s, levels, lanes, selected } = props;
-  const [window_, setWindow] = useState<Range>(s.whole);
+  const { series: s, levels, lanes, selected, refused = NOTHING, start = s.whole } = props;
+  const [window_, setWindow] = useState<Range>(start);
   const [hover, setHover] = useState<number | null>(null);
   const [width, setWidth] = useState(0);
   const box = useRef<HTMLDivElement>(null);
@@ -48,13 +53,14 @@ export function StackChart(props: Props) {
   const shown = within(window_, s.whole, least);
   const top = useMemo(() => Math.max(props.top, s.totals[s.peak] ?? 0, 1) * 1.06, [s, props.top]);
   const f: Frame = frame(width, props.height, lanes.length);
-  const picture: Picture = { series: s, window: shown, top, levels, lanes, xTick: props.xTick, xStep: props.xStep };
+  const { xTick, xStep } = props;
+  const picture: Picture = { series: s, window: shown, top, levels, lanes, refused, xTick, xStep };
 
   // Handlers outlive a rendering: they look here for what is current.
   const now = useRef({ f, picture, props, hover });
   now.current = { f, picture, props, hover };
 
-  useEffect(() => setWindow(s.whole), [s]);
+  useEffect(() => setWindow(start), [s]);
   useEffect(() => {
     if (props.show) setWindow(props.show);
   }, [props.show]);
@@ -105,7 +111,7 @@ export function StackChart(props: Props) {
       paintOverview(stripCtx, c.f.width - c.f.left - c.f.right, 32, density, c.picture.series, c.picture.window);
   };
 
-  useLayoutEffect(draw, [s, shown.from, shown.to, width, top, levels, lanes, props.height]);
+  useLayoutEffect(draw, [s, shown.from, shown.to, width, top, levels, lanes, refused, props.height]);
   useLayoutEffect(drawOver, [selected, hover]);
   useEffect(() => onRepaint(draw), []);
 

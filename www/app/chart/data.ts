@@ -37,6 +37,18 @@ export interface Lane {
   readonly spans: readonly Span[];
 }
 
+/** Bytes that were asked for and not there: drawn on top of what was in use, for as long as that lasted. */
+export interface Refused {
+  readonly from: number;
+  readonly to: number;
+  readonly inUse: number;
+  readonly bytes: number;
+  readonly kind: 'failed' | 'rescued';
+  readonly label: string;
+  /** To stand at the axis where the end is out of sight. */
+  readonly goesOn: string;
+}
+
 export interface Series {
   /** Moments, ascending; a band's value holds from its moment to the next. */
   readonly xs: ArrayLike<number>;
@@ -57,6 +69,35 @@ export function series(xs: ArrayLike<number>, bands: readonly Band[], whole?: Ra
   const from = xs[0] ?? 0;
   const to = xs[xs.length - 1] ?? 1;
   return { xs, bands, totals, peak, whole: whole ?? { from, to: to > from ? to : from + 1 } };
+}
+
+/** A pause that takes more of a window than this leaves no room to read the rest. */
+const PAUSE = 0.75;
+
+/**
+ * The part of a series in which something changes, as far as it can be read at once; the whole where that is most of it.
+ * Of a long pause the busier side is kept; of a wait the side that led to it, with its beginning.
+ */
+export function busy(s: Series, waits: readonly number[]): Range {
+  const { xs, totals, whole } = s;
+  const moments = [...waits];
+  for (let i = 1; i < xs.length; i++) if (totals[i] !== totals[i - 1]) moments.push(xs[i] as number);
+  moments.sort((a, b) => a - b);
+  let low = 0;
+  let high = moments.length - 1;
+  const at = (i: number) => moments[i] as number;
+  while (low < high) {
+    let pause = low;
+    for (let i = low; i < high; i++) if (at(i + 1) - at(i) > at(pause + 1) - at(pause)) pause = i;
+    if (at(pause + 1) - at(pause) < (at(high) - at(low)) * PAUSE) break;
+    const wait = waits.find((w) => w >= at(low) && w <= at(high));
+    if (wait === undefined ? pause - low >= high - pause - 1 : wait <= at(pause)) high = pause;
+    else low = pause + 1;
+  }
+  const span = low < high ? at(high) - at(low) : 0;
+  return span > 0 && span < (whole.to - whole.from) / 2
+    ? { from: at(low) - span * 0.08, to: at(high) + span * 0.25 }
+    : whole;
 }
 
 /** For each pixel column of a window: the sample with the most bytes and the one with the least, by index. */

@@ -3,7 +3,7 @@
 import { at, type Range, type Scale } from '../lib/scale';
 import { color } from '../lib/theme';
 import { byteStep, tickSize, ticksBetween } from '../lib/units';
-import { columns, type Lane, type Level, type Series, type SpanKind } from './data';
+import { columns, type Lane, type Level, type Refused, type Series, type SpanKind } from './data';
 
 /** Where things lie. */
 export interface Frame {
@@ -23,6 +23,7 @@ export interface Picture {
   readonly top: number;
   readonly levels: readonly Level[];
   readonly lanes: readonly Lane[];
+  readonly refused: readonly Refused[];
   readonly xTick: (x: number, step: number) => string;
   readonly xStep: (span: number, ticks: number) => number;
 }
@@ -37,19 +38,19 @@ export const LANE_COLOR: Readonly<Record<SpanKind, string>> = {
 export function frame(width: number, height: number, lanes: number): Frame {
   const narrow = width < 520;
   const lane = 14;
-  return { width, height, left: narrow ? 56 : 76, right: 10, top: 8 + lanes * (lane + 4), bottom: 24, lane };
+  return { width, height, left: narrow ? 60 : 76, right: 10, top: 8 + lanes * (lane + 4), bottom: 24, lane };
 }
 
 export const xScale = (f: Frame, window: Range): Scale => ({ ...window, start: f.left, end: f.width - f.right });
 export const yScale = (f: Frame, top: number): Scale => ({ from: 0, to: top, start: f.height - f.bottom, end: f.top });
 
-/** Light stripes over a colour. */
-function stripes(ctx: CanvasRenderingContext2D): CanvasPattern | null {
+/** Stripes to be laid over a colour, or on the ground. */
+function stripes(ctx: CanvasRenderingContext2D, ink: string): CanvasPattern | null {
   const tile = document.createElement('canvas');
   tile.width = tile.height = 8;
   const t = tile.getContext('2d');
   if (t === null) return null;
-  t.strokeStyle = color('--stripe');
+  t.strokeStyle = color(ink);
   t.lineWidth = 2;
   t.beginPath();
   for (const d of [-8, 0, 8]) {
@@ -74,7 +75,48 @@ export function paint(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, densi
   stack(ctx, f, p, y, density);
   lanes(ctx, f, p.lanes, x);
   ctx.restore();
+  const write = refused(ctx, f, p, x, y);
   levels(ctx, f, p, y);
+  write();
+}
+
+/** Words on the ground of the chart, their right end at `px`; gives where they begin. */
+function words(ctx: CanvasRenderingContext2D, text: string, px: number, py: number, ink: string): number {
+  const width = ctx.measureText(text).width;
+  ctx.textAlign = 'right';
+  ctx.textBaseline = 'middle';
+  ctx.fillStyle = color('--panel');
+  ctx.fillRect(px - width - 4, py - 8, width + 8, 15);
+  ctx.fillStyle = color(ink);
+  ctx.fillText(text, px, py);
+  return px - width;
+}
+
+/** What was asked for and not there, sticking out of what was in use. Gives what is to be written, once all is drawn. */
+function refused(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale, y: Scale): () => void {
+  const fill = { failed: stripes(ctx, LANE_COLOR.failed), rescued: stripes(ctx, LANE_COLOR.rescued) };
+  const seen = p.refused.filter((r) => r.to >= x.from && r.from <= x.to);
+  const from = (r: Refused) => Math.max(f.left, at(x, r.from));
+  const top = (r: Refused) => Math.max(f.top, at(y, r.inUse + r.bytes));
+  ctx.lineWidth = 2;
+  for (const r of seen) {
+    const [a, high] = [from(r), top(r)];
+    const wide = Math.max(a + 4, at(x, Math.min(r.to, x.to))) - a;
+    const tall = at(y, r.inUse) - high;
+    ctx.fillStyle = fill[r.kind] ?? color(LANE_COLOR[r.kind]);
+    ctx.fillRect(a, high, wide, tall);
+    ctx.strokeStyle = color(LANE_COLOR[r.kind]);
+    ctx.strokeRect(a + 1, high + 1, wide - 2, Math.max(0, tall - 2));
+  }
+  return () => {
+    let free = f.left;
+    for (const r of seen) {
+      // To its left, where there is room between it and the one before.
+      if (from(r) - ctx.measureText(r.label).width - 12 > free)
+        words(ctx, r.label, from(r) - 6, top(r) + 8, LANE_COLOR[r.kind]);
+      free = from(r);
+    }
+  };
 }
 
 /** The grid of the instrument: fine lines at round values, their labels outside. */
@@ -95,6 +137,10 @@ function graticule(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale
   ctx.textBaseline = 'top';
   const span = p.window.to - p.window.from;
   const xStep = p.xStep(span, Math.max(2, Math.floor((f.width - f.left - f.right) / 110)));
+  const goesOn = p.refused.find((r) => r.from <= x.to && r.to > x.to)?.goesOn ?? '';
+  const end = f.width - 1 - (goesOn === '' ? 0 : ctx.measureText(goesOn).width + 12);
+  ctx.textAlign = 'right';
+  ctx.fillText(goesOn, f.width - 4, f.height - f.bottom + 7);
   for (const v of ticksBetween(p.window.from, p.window.to, xStep)) {
     const px = Math.round(at(x, v)) + 0.5;
     ctx.moveTo(px, f.top);
@@ -102,7 +148,7 @@ function graticule(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale
     const label = p.xTick(v, xStep);
     const half = ctx.measureText(label).width / 2;
     ctx.textAlign = 'center';
-    ctx.fillText(label, Math.min(px, f.width - half - 1), f.height - f.bottom + 7);
+    if (goesOn === '' || px + half < end) ctx.fillText(label, Math.min(px, end - half), f.height - f.bottom + 7);
   }
   ctx.stroke();
 }
@@ -111,7 +157,7 @@ function graticule(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale
 function stack(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale, density: number): void {
   const wide = Math.max(1, Math.round((f.width - f.left - f.right) * density));
   const { most, least, dense } = columns(p.series, p.window, wide);
-  const pattern = p.series.bands.some((b) => b.striped) ? stripes(ctx) : null;
+  const pattern = p.series.bands.some((b) => b.striped) ? stripes(ctx, '--stripe') : null;
   if (dense) {
     ctx.globalAlpha = 0.45;
     layers(ctx, f, p, y, most, density, pattern);
@@ -224,24 +270,26 @@ function lanes(ctx: CanvasRenderingContext2D, f: Frame, all: readonly Lane[], x:
 
 /** Capacity and card. One above the frame is named at its top edge. */
 function levels(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale): void {
-  ctx.textBaseline = 'bottom';
-  ctx.textAlign = 'right';
+  const right = f.width - f.right;
+  let beside = right;
+  let last = Number.NaN;
   ctx.lineWidth = 1.5;
   for (const level of p.levels) {
-    if (level.bytes > p.top) continue;
-    const py = Math.round(at(y, level.bytes)) + 0.5;
-    ctx.strokeStyle = color('--ink');
-    ctx.setLineDash(level.kind === 'card' ? [2, 4] : []);
-    ctx.beginPath();
-    ctx.moveTo(f.left, py);
-    ctx.lineTo(f.width - f.right, py);
-    ctx.stroke();
-    ctx.setLineDash([]);
-    const width = ctx.measureText(level.label).width + 8;
-    ctx.fillStyle = color('--panel');
-    ctx.fillRect(f.width - f.right - width - 4, py - 16, width + 4, 14);
-    ctx.fillStyle = color('--ink');
-    ctx.fillText(level.label, f.width - f.right - 4, py - 3);
+    const above = level.bytes > p.top;
+    const py = above ? f.top + 17 : Math.round(at(y, level.bytes)) + 0.5;
+    if (!above) {
+      ctx.strokeStyle = color('--ink');
+      ctx.setLineDash(level.kind === 'card' ? [2, 4] : []);
+      ctx.beginPath();
+      ctx.moveTo(f.left, py);
+      ctx.lineTo(right, py);
+      ctx.stroke();
+      ctx.setLineDash([]);
+    }
+    // Levels that are nearly one have their names side by side.
+    beside = Math.abs(py - last) < 15 ? beside - 12 : right - 4;
+    last = py;
+    beside = words(ctx, above ? `${level.label} ↑` : level.label, beside, py - 8, '--ink');
   }
 }
 

@@ -19,7 +19,11 @@ export interface Swatch {
 export const ROLES: readonly Role[] = ['forward', 'backward', 'recomputed', 'workspace', 'update', 'other'];
 
 export const ROLE: Readonly<Record<Role, Swatch>> = {
-  forward: { key: 'forward', label: 'forward', help: 'Made by the forward pass and kept for the backward pass.' },
+  forward: {
+    key: 'forward',
+    label: 'forward',
+    help: 'Made by the forward pass; kept for the backward pass where it lives that long.',
+  },
   backward: { key: 'backward', label: 'backward', help: 'Made by the backward pass: gradients and their temporaries.' },
   recomputed: {
     key: 'recomputed',

@@ -64,7 +64,7 @@ function fullest(report: Report): Allocator | null {
 }
 
 /** The wait that a verdict is about: the last that failed, else the longest. */
-function gravest(waits: readonly Retry[]): Retry | null {
+export function gravest(waits: readonly Retry[]): Retry | null {
   return (
     waits.filter((r) => r.outcome === 'failed').at(-1) ??
     waits.reduce<Retry | null>((most, r) => (most !== null && most.duration_ps >= r.duration_ps ? most : r), null)

@@ -37,7 +37,7 @@ function path(b: Buffer): string {
   return parts.length > 0 ? parts.join('/') : b.instruction;
 }
 
-const columns: readonly Column<Buffer>[] = [
+const columnsOf = (backwardFrom: number): readonly Column<Buffer>[] => [
   sizes('total', 'Together', (b) => b.bytes * b.count),
   {
     id: 'count',
@@ -52,7 +52,15 @@ const columns: readonly Column<Buffer>[] = [
     id: 'role',
     head: 'Role',
     sort: (b) => (b.kind === 'temp' ? b.role : b.kind),
-    cell: (b) => <Keyed of={swatchOf(b)}>{b.kind === 'temp' ? ROLE[b.role].label : KIND[b.kind].label}</Keyed>,
+    cell: (b) => (
+      <Keyed of={swatchOf(b)}>
+        {b.kind === 'temp' ? ROLE[b.role].label : KIND[b.kind].label}
+        {b.kind === 'temp' &&
+          b.role === 'forward' &&
+          (b.last_event ?? backwardFrom) < backwardFrom &&
+          ', not\u00a0kept'}
+      </Keyed>
+    ),
   },
   { id: 'name', head: 'Name', sort: path, cell: (b) => <Name text={path(b)} most={64} /> },
   {
@@ -144,6 +152,8 @@ function Details({ of: b }: { of: Buffer }) {
 
 interface Props {
   readonly buffers: readonly Buffer[];
+  /** The first event at which something of the backward pass can be live. */
+  readonly backwardFrom: number;
   readonly filter: Filter;
   readonly onFilter: (f: Filter) => void;
   readonly selected: string | null;
@@ -151,7 +161,8 @@ interface Props {
   readonly caption: string;
 }
 
-export function BufferTable({ buffers, filter, onFilter, selected, onSelect, caption }: Props) {
+export function BufferTable({ buffers, backwardFrom, filter, onFilter, selected, onSelect, caption }: Props) {
+  const columns = useMemo(() => columnsOf(backwardFrom), [backwardFrom]);
   const shown = useMemo(() => buffers.filter((b) => passes(b, filter)), [buffers, filter]);
   const bytes = shown.reduce((n, b) => n + b.bytes * b.count, 0);
   return (

@@ -26,6 +26,16 @@ export function PlanView({ report, capture }: { report: Report; capture: Capture
 
 const EMPTY: readonly Buffer[] = [];
 
+/** The first event at which something of the backward pass can be live; infinite where there is none. */
+function backwardStart({ curve, peak }: PlanReport): number {
+  if (curve === null || peak === null) return 0;
+  const { backward = [], recomputed = [] } = curve.roles;
+  const at = curve.events.findIndex((_, i) => (backward[i] ?? 0) + (recomputed[i] ?? 0) > 0);
+  // Between two points of a curve that is sampled there can be more than they show.
+  if (at < 0) return curve.events.length < peak.events ? 0 : Number.POSITIVE_INFINITY;
+  return (curve.events[at - 1] ?? -1) + 1;
+}
+
 function ThePlan({ report, capture, plan }: { report: Report; capture: Capture; plan: PlanReport }) {
   const model = useModel();
   const { peak, curve } = plan;
@@ -105,6 +115,7 @@ function ThePlan({ report, capture, plan }: { report: Report; capture: Capture; 
     if (model.settings.focus === 'plan') document.getElementById('buffers-title')?.scrollIntoView({ block: 'center' });
   }, [model.settings.focus]);
 
+  const backwardFrom = useMemo(() => backwardStart(plan), [plan]);
   const moment = (x: number) => `event ${count(x)} of ${count(peak?.events ?? 0)}`;
   const select = (key: string | null) => model.select(key);
   return (
@@ -196,6 +207,7 @@ function ThePlan({ report, capture, plan }: { report: Report; capture: Capture; 
           </div>
           <BufferTable
             buffers={buffers}
+            backwardFrom={backwardFrom}
             filter={filter}
             onFilter={setFilter}
             selected={model.selected}

@@ -3,10 +3,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Capture } from '../../client';
 import type { Allocator, LiveArray, Report } from '../../generated/report';
-import { type Band, type Lane, type Level, type Series, type Span, series } from '../chart/data';
+import { type Band, busy, type Lane, type Level, type Refused, type Series, type Span, series } from '../chart/data';
 import { StackChart } from '../chart/StackChart';
 import { OWNER } from '../lib/palette';
-import { allocatorOf, cardOf, mainExecution } from '../lib/pool';
+import { allocatorOf, cardOf, gravest, mainExecution } from '../lib/pool';
 import type { Range } from '../lib/scale';
 import { plain } from '../lib/text';
 import { count, decimalStep, duration, percent, plural, size, tickTime } from '../lib/units';
@@ -132,7 +132,36 @@ function OneAllocator({ report, capture, allocator: a }: { report: Report; captu
   }, [a, card]);
   const peak = s.totals[s.peak] ?? 0;
   const far = a.capacity_bytes !== null && a.capacity_bytes > peak * 3;
-  const [toPool, setToPool] = useState(!far);
+  // Where memory was short, how much there is belongs into the picture.
+  const short = waits.length > 0 || mine.some(({ e }) => e.outcome === 'failed');
+  const [toPool, setToPool] = useState(!far || short);
+  const start = useMemo(
+    () =>
+      busy(
+        s,
+        waits.map(({ r }) => r.at_ps),
+      ),
+    [s, waits],
+  );
+  const refused = useMemo(
+    () =>
+      waits.map(
+        ({ r }): Refused => ({
+          from: r.at_ps,
+          to: r.at_ps + r.duration_ps,
+          inUse: r.in_use_bytes ?? 0,
+          bytes: r.missing?.bytes ?? 0,
+          kind: r.outcome,
+          label: `${r.missing === null ? '' : size(r.missing.bytes)} ${r.outcome === 'failed' ? 'refused' : 'waited for'}`,
+          goesOn: `the wait goes on, ${duration(r.duration_ps)} in all →`,
+        }),
+      ),
+    [waits],
+  );
+  let reach = toPool
+    ? refused.reduce((most, r) => Math.max(most, r.inUse + r.bytes), Math.max(a.capacity_bytes ?? 0, peak))
+    : peak;
+  if (card !== null && card <= reach * 1.6) reach = Math.max(reach, card);
 
   const lanes = useMemo<Lane[]>(() => {
     const runs: Span[] = mine.map(({ e, i }) => ({
@@ -155,7 +184,9 @@ function OneAllocator({ report, capture, allocator: a }: { report: Report; captu
     return out;
   }, [mine, waits]);
 
-  const at = model.settings.at ?? a.peak_at_ps ?? s.xs[s.peak] ?? 0;
+  // What held the memory when some was refused is asked first.
+  const wait = gravest(waits.map(({ r }) => r));
+  const at = model.settings.at ?? wait?.at_ps ?? a.peak_at_ps ?? s.xs[s.peak] ?? 0;
   const [show, setShow] = useState<Range | null>(null);
   const { focus } = model.settings;
   useEffect(() => {
@@ -182,7 +213,9 @@ function OneAllocator({ report, capture, allocator: a }: { report: Report; captu
             series={s}
             levels={levels}
             lanes={lanes}
-            top={toPool ? (a.capacity_bytes ?? 0) : 0}
+            refused={refused}
+            start={start}
+            top={reach}
             height={340}
             selected={at}
             onSelect={(x) => model.go({ at: Math.max(0, Math.round(x)), allocator: a.name, focus: null }, true)}

@@ -1,6 +1,6 @@
 /** The buffers of a moment by role and module path, to scale. */
 
-import { type HierarchyRectangularNode, hierarchy, treemap } from 'd3-hierarchy';
+import { type HierarchyRectangularNode, treemapSquarify } from 'd3-hierarchy';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Buffer } from '../../generated/report';
 import { KIND, ROLE, type Swatch } from '../lib/palette';
@@ -8,12 +8,19 @@ import { bareShape, bufferKey, modulePath } from '../lib/stack';
 import { plain } from '../lib/text';
 import { size } from '../lib/units';
 
+/** A part of the map: a buffer, several small ones together, or a group of parts. */
 interface Node {
   readonly name: string;
   readonly swatch: Swatch | null;
   readonly buffer: Buffer | null;
-  readonly bytes: number;
-  readonly children: Node[];
+  readonly depth: number;
+  /** Bytes, its children's included. */
+  value: number;
+  children: Node[] | undefined;
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
 }
 
 /** Cells; smaller ones are counted together. */
@@ -21,8 +28,19 @@ const MOST_CELLS = 300;
 
 export const swatchOf = (b: Buffer): Swatch => (b.kind === 'temp' ? ROLE[b.role] : KIND[b.kind]);
 
+/** Another part of a group, or of nothing. */
+function add(to: Node | null, name: string, swatch: Swatch | null, value = 0, buffer: Buffer | null = null): Node {
+  const depth = to === null ? 0 : to.depth + 1;
+  const node: Node = { name, swatch, buffer, depth, value, children: undefined, x0: 0, y0: 0, x1: 0, y1: 0 };
+  if (to !== null) to.children = [...(to.children ?? []), node];
+  return node;
+}
+
+const child = (of: Node, name: string, swatch: Swatch): Node =>
+  of.children?.find((c) => c.name === name && c.buffer === null) ?? add(of, name, swatch);
+
 function tree(buffers: readonly Buffer[]): Node {
-  const root: Node = { name: '', swatch: null, buffer: null, bytes: 0, children: [] };
+  const root = add(null, '', null);
   const rest = new Map<Node, { bytes: number; count: number }>();
   for (const [i, b] of buffers.entries()) {
     const swatch = swatchOf(b);
@@ -38,26 +56,43 @@ function tree(buffers: readonly Buffer[]): Node {
     // The last part is the operation; two parts are as much as a cell can show.
     let at = group;
     for (const part of path.slice(0, -1).slice(0, 2)) at = child(at, part, swatch);
-    at.children.push({ name: '', swatch, buffer: b, bytes, children: [] });
+    add(at, '', swatch, bytes, b);
   }
-  for (const [group, r] of rest)
-    group.children.push({
-      name: `${r.count} smaller`,
-      swatch: group.swatch,
-      buffer: null,
-      bytes: r.bytes,
-      children: [],
-    });
+  for (const [group, r] of rest) add(group, `${r.count} smaller`, group.swatch, r.bytes);
   return root;
 }
 
-function child(of: Node, name: string, swatch: Swatch): Node {
-  let found = of.children.find((c) => c.name === name && c.buffer === null);
-  if (found === undefined) {
-    found = { name, swatch, buffer: null, bytes: 0, children: [] };
-    of.children.push(found);
+/** Sums up from the leaves, the largest of each group first. */
+function sum(n: Node): number {
+  for (const c of n.children ?? []) n.value += sum(c);
+  n.children?.sort((a, b) => b.value - a.value);
+  return n.value;
+}
+
+/** Room above the parts of a group for its name. */
+function headOf(n: Node): number {
+  const [wide, high] = [n.x1 - n.x0, n.y1 - n.y0];
+  if (n.depth === 1) return wide > 30 && high > 30 ? 17 : 0;
+  return n.depth === 2 && wide > 70 && high > 40 ? 15 : 0;
+}
+
+/** Gives a part and all of its own their places, a pixel between neighbours, and lists them. */
+function layOut(n: Node, into: Node[] = []): Node[] {
+  into.push(n);
+  const half = n.depth > 0 ? 0.5 : 0;
+  const inset = (from: number, to: number, by: number, at = by): [number, number] =>
+    to - by < from + at ? [(from + to) / 2, (from + to) / 2] : [from + at, to - by];
+  [n.x0, n.x1] = inset(n.x0, n.x1, half);
+  [n.y0, n.y1] = inset(n.y0, n.y1, half);
+  if (n.children !== undefined) {
+    const [x0, x1] = inset(n.x0, n.x1, -0.5);
+    const [y0, y1] = inset(n.y0, n.y1, -0.5, headOf(n) - 0.5);
+    treemapSquarify(n as unknown as HierarchyRectangularNode<unknown>, x0, y0, x1, y1);
+    for (const c of n.children) layOut(c, into);
   }
-  return found;
+  // Only now, since the places of its parts are shares of its own.
+  for (const edge of ['x0', 'y0', 'x1', 'y1'] as const) n[edge] = Math.round(n[edge]);
+  return into;
 }
 
 interface Props {
@@ -82,27 +117,15 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
 
   const nodes = useMemo(() => {
     if (width === 0) return [];
-    const root = hierarchy(tree(buffers), (n) => n.children)
-      .sum((n) => n.bytes)
-      .sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-    return treemap<Node>()
-      .size([width, height])
-      .paddingInner(1)
-      .paddingTop((n) =>
-        n.depth === 1 && n.x1 - n.x0 > 30 && n.y1 - n.y0 > 30
-          ? 17
-          : n.depth === 2 && n.children !== undefined && n.x1 - n.x0 > 70 && n.y1 - n.y0 > 40
-            ? 15
-            : 0,
-      )
-      .round(true)(root)
-      .descendants();
+    const root = tree(buffers);
+    sum(root);
+    return layOut(Object.assign(root, { x1: width, y1: height }));
   }, [buffers, width, height]);
 
   const leaves = nodes.filter((n) => n.children === undefined && n.x1 > n.x0 && n.y1 > n.y0);
   // In the order of the eye, and of the keys: the largest first.
-  const cells = leaves.filter((n) => n.data.buffer !== null).sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  const keyOf = (n: HierarchyRectangularNode<Node>) => (n.data.buffer === null ? '' : bufferKey(n.data.buffer));
+  const cells = leaves.filter((n) => n.buffer !== null).sort((a, b) => b.value - a.value);
+  const keyOf = (n: Node) => (n.buffer === null ? '' : bufferKey(n.buffer));
   const active = cells.some((n) => keyOf(n) === selected) ? selected : (cells[0] && keyOf(cells[0])) || null;
 
   const onKeyDown = (e: KeyboardEvent) => {
@@ -128,7 +151,7 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
   };
 
-  const place = (n: HierarchyRectangularNode<Node>) => ({
+  const place = (n: Node) => ({
     left: `${n.x0}px`,
     top: `${n.y0}px`,
     width: `${n.x1 - n.x0}px`,
@@ -149,26 +172,21 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
           <span class={`group group-${Math.min(3, n.depth)}`} style={place(n)} aria-hidden="true">
             {n.depth <= 2 && (n.depth === 1 || (n.x1 - n.x0 > 70 && n.y1 - n.y0 > 40)) && (
               <b>
-                {plain(n.data.name, 40)} {n.depth === 1 && <span>{size(n.value ?? 0)}</span>}
+                {plain(n.name, 40)} {n.depth === 1 && <span>{size(n.value)}</span>}
               </b>
             )}
           </span>
         ))}
       {leaves.map((n) => {
-        const b = n.data.buffer;
-        const fill = `cell fill-${n.data.swatch?.key}${n.data.swatch?.striped ? ' striped' : ''}`;
+        const b = n.buffer;
+        const fill = `cell fill-${n.swatch?.key}${n.swatch?.striped ? ' striped' : ''}`;
         if (b === null)
           return (
-            <span
-              class={`${fill} rest`}
-              style={place(n)}
-              data-tip={`${n.data.name}, ${size(n.value ?? 0)}`}
-              aria-hidden="true"
-            />
+            <span class={`${fill} rest`} style={place(n)} data-tip={`${n.name}, ${size(n.value)}`} aria-hidden="true" />
           );
         const key = bufferKey(b);
         const words = `${bareShape(b.shape)}${b.count > 1 ? ` ×${b.count}` : ''}`;
-        const whole = `${plain(words, 60)} ${size(b.bytes * b.count)}, ${n.data.swatch?.label}${b.op_name === null ? '' : `, ${plain(b.op_name, 160)}`}`;
+        const whole = `${plain(words, 60)} ${size(b.bytes * b.count)}, ${n.swatch?.label}${b.op_name === null ? '' : `, ${plain(b.op_name, 160)}`}`;
         const wide = n.x1 - n.x0 > 64 && n.y1 - n.y0 > 16;
         return (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys of all its options

@@ -58,6 +58,86 @@ impl<'a> Value<'a> {
     }
 }
 
+/// A message, or the rest of one, with [`Padded::BEHIND`] bytes behind it that are no part of it: each of its varints can be
+/// loaded at once, without a look at where it ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Padded<'a>(&'a [u8]);
+
+impl<'a> Padded<'a> {
+    /// Bytes behind the message.
+    pub const BEHIND: usize = 8;
+    /// No bytes.
+    pub const EMPTY: Padded<'static> = Padded(&[0; Self::BEHIND]);
+
+    /// All of `bytes` but the last eight, or nothing where there are no more.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Padded<'a> {
+        if bytes.len() < Self::BEHIND { Padded::EMPTY } else { Padded(bytes) }
+    }
+
+    /// The message's own bytes.
+    #[inline]
+    #[must_use]
+    pub fn own(self) -> &'a [u8] {
+        self.0.get(..self.len()).unwrap_or_default()
+    }
+
+    /// With what is behind it.
+    #[inline(always)]
+    #[must_use]
+    pub fn whole(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// How many bytes are its own.
+    #[inline(always)]
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.0.len().saturating_sub(Self::BEHIND)
+    }
+
+    /// Whether it has no bytes of its own.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.len() <= Self::BEHIND
+    }
+
+    /// What follows the first `n` bytes; `None` where it has fewer.
+    #[inline(always)]
+    #[must_use]
+    pub fn after(self, n: usize) -> Option<Padded<'a>> {
+        self.0.get(n..).filter(|rest| rest.len() >= Self::BEHIND).map(Padded)
+    }
+
+    /// The varint it begins with, and what follows; `None` for one of more than 56 bits or beyond its end.
+    #[inline(always)]
+    #[must_use]
+    pub fn varint(self) -> Option<(u64, Padded<'a>)> {
+        let (value, len) = short_varint(*self.0.first_chunk::<8>()?)?;
+        Some((value, self.after(len)?))
+    }
+}
+
+/// The varint of up to 56 bits that eight bytes begin with, and its length.
+#[inline(always)]
+#[must_use]
+pub fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
+    let word = u64::from_le_bytes(bytes);
+    let stops = !word & 0x8080_8080_8080_8080;
+    if stops == 0 {
+        return None;
+    }
+    // All bits up to the lowest stop, less the stops.
+    let kept = word & (stops ^ (stops - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
+    // Close the gaps of the continuation bits: pairs of 7, of 14, of 28 bits.
+    let pairs = kept - ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
+    let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
+    let value = (quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4);
+    Some((value, stops.trailing_zeros() as usize / 8 + 1))
+}
+
 /// Walks over fields.
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
@@ -108,29 +188,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// [`Cursor::varint`] for the innermost loops, where most have several bytes: worth its room at the call.
-    #[inline(always)]
-    pub fn wide_varint(&mut self) -> Result<u64, Malformed> {
-        // One 8-byte load holds every varint of up to 56 bits.
-        if let Some(raw) = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*raw);
-            let stops = !word & 0x8080_8080_8080_8080;
-            if stops != 0 {
-                let len = stops.trailing_zeros() / 8 + 1;
-                self.at += len as usize;
-                let kept = word & (u64::MAX >> (64 - 8 * len)) & 0x7f7f_7f7f_7f7f_7f7f;
-                // Close the gaps of the continuation bits: pairs of 7, of 14, of 28 bits.
-                let pairs = (kept & 0x007f_007f_007f_007f) | ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
-                let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
-                return Ok((quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4));
-            }
-        }
-        self.slow_varint()
-    }
-
     #[inline(never)]
     fn long_varint(&mut self) -> Result<u64, Malformed> {
-        self.wide_varint()
+        let word = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
+        if let Some((value, len)) = word.and_then(|word| short_varint(*word)) {
+            self.at += len;
+            return Ok(value);
+        }
+        self.slow_varint()
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! Stats: the named values of events, planes and metadata (`XStat`).
 
-use crate::bytes::wire::{Cursor, Value};
+use crate::bytes::wire::{Cursor, Padded, Value};
 use std::ops::Range;
 
 /// A stat's value, borrowed from the bytes of its event.
@@ -74,98 +74,113 @@ pub struct RawStat<'a> {
     /// Key into the plane's stat names.
     pub metadata_id: i64,
     /// The fields of the message, with or without the first.
-    fields: &'a [u8],
+    fields: Padded<'a>,
 }
 
 impl<'a> RawStat<'a> {
     /// Its value; `None` where it has none.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn value(self) -> Option<StatValue<'a>> {
         // One integer and nothing else, as nearly every stat that is of interest.
-        let mut cursor = Cursor::new(self.fields);
-        let of: Option<fn(u64) -> StatValue<'a>> = match self.fields.first() {
-            Some(0x18) => Some(StatValue::Uint),
-            Some(0x20) => Some(|v| StatValue::Int(v as i64)),
-            Some(0x38) => Some(StatValue::Ref),
-            _ => None,
-        };
-        if let Some(of) = of
-            && cursor.chunk(1).is_ok()
-            && let Ok(value) = cursor.wide_varint()
-            && cursor.rest().is_empty()
+        if let Some(&tag @ (0x18 | 0x20 | 0x38)) = self.fields.whole().first()
+            && let Some((value, rest)) = self.fields.after(1).and_then(Padded::varint)
+            && rest.is_empty()
         {
-            return Some(of(value));
+            return Some(match tag {
+                0x18 => StatValue::Uint(value),
+                0x20 => StatValue::Int(value as i64),
+                _ => StatValue::Ref(value),
+            });
         }
-        StatRef::parse(self.fields).map(|s| s.value)
+        StatRef::parse(self.fields.own()).map(|s| s.value)
     }
 }
 
-/// The stats among the fields of an event (field 4) or of event metadata (field 5), values unread; malformed ones end
-/// the iteration.
+/// The stats of an event, values unread; a malformed one ends the iteration.
 #[derive(Debug, Clone)]
-pub struct RawStats<'a> {
-    rest: &'a [u8],
-    tag: u8,
-}
+pub struct RawStats<'a>(Padded<'a>);
+
+/// The tag of an event's stats.
+const TAG: u8 = 4 << 3 | 2;
 
 impl<'a> RawStats<'a> {
-    /// Stats in field `number` of a message, 1 to 15.
+    /// The stats in `bytes`.
+    #[inline(always)]
     #[must_use]
-    pub fn new(message: &'a [u8], number: u32) -> RawStats<'a> {
-        RawStats { rest: message, tag: (number << 3 | 2) as u8 }
+    pub fn new(bytes: Padded<'a>) -> RawStats<'a> {
+        RawStats(bytes)
     }
+}
 
-    /// A stat written in another way than [`RawStats::next`] looks for first.
-    #[cold]
-    fn other(&mut self) -> Option<RawStat<'a>> {
-        let mut fields = Cursor::new(self.rest);
-        while let Ok(Some((number, value))) = fields.field() {
-            if number == u32::from(self.tag >> 3) {
-                self.rest = fields.rest();
-                let body = value.bytes();
-                let metadata_id = StatRef::parse(body).map_or(0, |s| s.metadata_id);
-                return Some(RawStat { metadata_id, fields: body });
-            }
-        }
-        self.rest = &[];
-        None
+/// A stat under 128 bytes, the id first and of one or two bytes, as writers put nearly every one; and what follows it.
+#[inline(always)]
+fn usual(stats: Padded<'_>) -> Option<(RawStat<'_>, Padded<'_>)> {
+    let head = u32::from_le_bytes(*stats.whole().first_chunk::<4>()?);
+    if head & 0x00ff_00ff != 0x08 << 16 | u32::from(TAG) {
+        return None;
     }
+    let (len, low) = ((head >> 8 & 0xff) as usize, head >> 24);
+    if !(2..0x80).contains(&len) {
+        return None;
+    }
+    let behind = stats.after(len + 2)?;
+    let whole = stats.whole().get(..len + 2 + Padded::BEHIND)?;
+    if low < 0x80 {
+        let fields = Padded::new(whole.get(4..)?);
+        return Some((RawStat { metadata_id: i64::from(low), fields }, behind));
+    }
+    let high = u32::from(*whole.get(4)?);
+    if high >= 0x80 || len < 3 {
+        return None;
+    }
+    let fields = Padded::new(whole.get(5..)?);
+    Some((RawStat { metadata_id: i64::from(low & 0x7f | high << 7), fields }, behind))
+}
+
+/// The first stat, written in whatever way, and what follows it.
+#[cold]
+#[inline(never)]
+fn other(stats: Padded<'_>) -> Option<(RawStat<'_>, Padded<'_>)> {
+    let mut fields = Cursor::new(stats.own());
+    while let Ok(Some((number, value))) = fields.field() {
+        if number == u32::from(TAG >> 3) {
+            let behind = stats.after(fields.position())?;
+            let start = fields.position() - value.bytes().len();
+            let whole = stats.whole().get(start..fields.position() + Padded::BEHIND)?;
+            let metadata_id = StatRef::parse(value.bytes()).map_or(0, |s| s.metadata_id);
+            return Some((RawStat { metadata_id, fields: Padded::new(whole) }, behind));
+        }
+    }
+    None
 }
 
 impl<'a> Iterator for RawStats<'a> {
     type Item = RawStat<'a>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<RawStat<'a>> {
-        // Under 128 bytes, the id first and of one or two bytes: so writers put nearly every stat.
-        if let [tag, len @ 2..0x80, 0x08, low, tail @ ..] = self.rest
-            && *tag == self.tag
-            && let Some((body, rest)) = tail.split_at_checked(usize::from(*len) - 2)
-        {
-            if *low < 0x80 {
-                self.rest = rest;
-                return Some(RawStat { metadata_id: i64::from(*low), fields: body });
-            }
-            if let [high @ 0..0x80, fields @ ..] = body {
-                self.rest = rest;
-                let metadata_id = i64::from(*low & 0x7f) | i64::from(*high) << 7;
-                return Some(RawStat { metadata_id, fields });
-            }
+        if self.0.is_empty() {
+            return None;
         }
-        if self.rest.is_empty() { None } else { self.other() }
+        let Some((stat, behind)) = usual(self.0).or_else(|| other(self.0)) else {
+            self.0 = Padded::EMPTY;
+            return None;
+        };
+        self.0 = behind;
+        Some(stat)
     }
 }
 
-/// The stats among the fields of an event (field 4) or of event metadata (field 5); malformed ones end the iteration.
+/// The stats of an event; a malformed one ends the iteration.
 #[derive(Debug, Clone)]
 pub struct Stats<'a>(RawStats<'a>);
 
 impl<'a> Stats<'a> {
-    /// Stats in field `number` of a message, 1 to 15.
+    /// The stats in `bytes`.
     #[must_use]
-    pub fn new(message: &'a [u8], number: u32) -> Stats<'a> {
-        Stats(RawStats::new(message, number))
+    pub fn new(bytes: Padded<'a>) -> Stats<'a> {
+        Stats(RawStats::new(bytes))
     }
 }
 
@@ -246,4 +261,61 @@ pub struct Stat {
     pub metadata_id: i64,
     /// Its value.
     pub value: OwnedValue,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synth::rng::Rng;
+    use crate::synth::wire::push_varint;
+
+    /// The stats of a message, by a walk over all its fields.
+    fn slowly(message: &[u8]) -> Vec<(i64, Option<StatValue<'_>>)> {
+        let mut all = Vec::new();
+        for (number, value) in Cursor::new(message) {
+            if number == 4 {
+                let body = value.bytes();
+                let id = Cursor::new(body).filter(|(n, v)| *n == 1 && matches!(v, Value::Varint(_))).last();
+                let stat = StatRef::parse(body);
+                let id = id.map_or(0, |(_, v)| v.varint() as i64);
+                all.push((stat.map_or(0, |_| id), stat.map(|s| s.value)));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn stats_read_the_same_at_once_as_field_by_field() {
+        let mut rng = Rng::of(4, 1);
+        let mut at_once = 0;
+        for _ in 0..20_000 {
+            let mut bytes = Vec::new();
+            for _ in 0..rng.below(4) {
+                let mut body = vec![if rng.below(20) == 0 { 0x10 } else { 0x08 }];
+                push_varint(&mut body, rng.below(1 << 16) >> rng.below(16));
+                match rng.below(6) {
+                    0 => body.extend([0x11, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]),
+                    1 => body.extend([0x2a, 3, b'a', b'b', b'c']),
+                    tag => {
+                        body.push([0x18, 0x20, 0x38, 0x10 + rng.below(240) as u8][tag as usize - 2]);
+                        push_varint(&mut body, rng.below(u64::MAX) >> rng.below(64));
+                    }
+                }
+                bytes.push(if rng.below(20) == 0 { rng.below(256) as u8 } else { TAG });
+                push_varint(&mut bytes, body.len() as u64 + u64::from(rng.below(20) == 0));
+                bytes.extend(body);
+            }
+            bytes.extend((0..Padded::BEHIND).map(|_| rng.below(256) as u8));
+            for len in 0..=bytes.len() - Padded::BEHIND {
+                let message = Padded::new(&bytes[..len + Padded::BEHIND]);
+                let found: Vec<_> = RawStats::new(message).map(|s| (s.metadata_id, s.value())).collect();
+                let wanted = slowly(message.own());
+                let same = found.len() == wanted.len()
+                    && found.iter().zip(&wanted).all(|(a, b)| a.1 == b.1 && (a.0 == b.0 || b.1.is_none()));
+                assert!(same, "{bytes:02x?}, {len} of them: {found:?}, not {wanted:?}");
+                at_once += usize::from(usual(message).is_some());
+            }
+        }
+        assert!(at_once > 20_000, "only {at_once} were read at once");
+    }
 }

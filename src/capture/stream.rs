@@ -1,10 +1,10 @@
 //! Pass 2: the events of the lines, pushed in chunks.
 
+use super::event::Event;
 use super::index::Index;
 use super::plane::{Line, Plane};
-use super::stats::Stats;
 use crate::arrange::Arrange;
-use crate::bytes::wire::Cursor;
+use crate::bytes::wire::{Cursor, Padded};
 use crate::bytes::{ReadError, Source};
 use crate::terms::Warning;
 use std::ops::Range;
@@ -15,75 +15,6 @@ const LARGEST_EVENT: u64 = 1 << 20;
 const CHECKPOINT_EVERY: u64 = 64 << 10;
 /// Bytes read at a time by [`read_lines`].
 const CHUNK: usize = 2 << 20;
-
-/// One event of a line.
-#[derive(Debug, Clone, Copy)]
-pub struct Event<'a> {
-    /// Key into the plane's event names.
-    pub metadata_id: i64,
-    /// Start in picoseconds from the line's timestamp; `None` for an aggregated event.
-    pub offset_ps: Option<i64>,
-    /// Length in picoseconds.
-    pub duration_ps: i64,
-    /// The event's bytes from its first stat on.
-    stats: &'a [u8],
-}
-
-impl<'a> Event<'a> {
-    /// Its stats.
-    #[inline]
-    #[must_use]
-    pub fn stats(&self) -> Stats<'a> {
-        Stats::new(self.stats, 4)
-    }
-
-    /// Whether it has any.
-    #[inline]
-    #[must_use]
-    pub fn has_stats(&self) -> bool {
-        !self.stats.is_empty()
-    }
-
-    /// The bytes of its stats, for [`Stats::new`] with field number 4.
-    #[inline]
-    #[must_use]
-    pub fn stats_bytes(&self) -> &'a [u8] {
-        self.stats
-    }
-
-    /// One `XEvent` message; `None` where it is malformed. Fields are expected in the order of their numbers, as every
-    /// protobuf writer puts them: what follows the first stat is taken for stats.
-    #[inline(always)]
-    fn parse(body: &'a [u8]) -> Option<Event<'a>> {
-        let mut event = Event { metadata_id: 0, offset_ps: Some(0), duration_ps: 0, stats: &[] };
-        let mut cursor = Cursor::new(body);
-        if cursor.passes(0x08) {
-            event.metadata_id = cursor.wide_varint().ok()? as i64;
-        }
-        if cursor.passes(0x10) {
-            event.offset_ps = Some(cursor.wide_varint().ok()? as i64);
-        }
-        if cursor.passes(0x18) {
-            event.duration_ps = cursor.wide_varint().ok()? as i64;
-        }
-        loop {
-            let rest = cursor.rest();
-            let Some(&tag) = rest.first() else { return Some(event) };
-            if tag == 0x22 {
-                event.stats = rest;
-                return Some(event);
-            }
-            let (number, value) = cursor.field().ok()??;
-            match number {
-                1 => event.metadata_id = value.varint() as i64,
-                2 => event.offset_ps = Some(value.varint() as i64),
-                3 => event.duration_ps = value.varint() as i64,
-                5 => event.offset_ps = None,
-                _ => {}
-            }
-        }
-    }
-}
 
 /// Which line events are coming from.
 #[derive(Debug, Clone, Copy)]
@@ -271,54 +202,88 @@ impl Stream {
     #[inline(always)]
     fn walk(&mut self, plane: u32, line: u32, chunk: &[u8], whole: bool, sink: &mut impl Sink) -> Walked {
         let base = self.at;
-        let mut done = 0usize;
+        let end = base + chunk.len() as u64;
+        let mut rest = chunk;
+        let mut padded = Vec::new();
         let walked = loop {
-            let rest = &chunk[done..];
-            let Some(&tag) = rest.first() else { break Walked::All };
-            let mut cursor = Cursor::new(rest);
-            if tag != 0x22 {
-                match cursor.field() {
-                    Ok(_) => {
-                        done += cursor.position();
+            let here = end - rest.len() as u64;
+            let (ahead, len) = match *rest {
+                // Nearly every event is shorter than 128 bytes.
+                [0x22, len @ 0..0x80, ref ahead @ ..] => (ahead, usize::from(len)),
+                [] => break Walked::All,
+                _ => match other_field(rest, whole) {
+                    Field::Event(ahead, len) if len > LARGEST_EVENT && len > ahead.len() as u64 => {
+                        self.at = end - ahead.len() as u64;
+                        return self.pass_over(len);
+                    }
+                    Field::Event(ahead, len) => (ahead, len as usize),
+                    Field::Other(behind) => {
+                        rest = behind;
                         continue;
                     }
-                    Err(_) if !whole && rest.len() < LARGEST_EVENT as usize => break Walked::NeedsMore,
-                    Err(_) => break Walked::Malformed,
-                }
-            }
-            let _ = cursor.chunk(1);
-            let Ok(len) = cursor.varint() else {
-                break if whole || rest.len() > 11 { Walked::Malformed } else { Walked::NeedsMore };
+                    Field::End(walked) => break walked,
+                },
             };
-            let Ok(body) = cursor.chunk(len) else {
-                if len <= LARGEST_EVENT {
-                    break Walked::NeedsMore;
+            let Some(behind) = ahead.get(len..) else { break Walked::NeedsMore };
+            let message = match ahead.get(..len + Padded::BEHIND) {
+                Some(message) => message,
+                // The last events of a chunk have not enough behind them.
+                None => {
+                    padded.clear();
+                    padded.extend_from_slice(ahead);
+                    padded.truncate(len);
+                    padded.resize(len + Padded::BEHIND, 0);
+                    &padded
                 }
-                let start = base + (done + cursor.position()) as u64;
-                self.at = start.saturating_add(len);
-                self.warn(start, "an event of over a mebibyte is passed over");
-                let end = self.spans.get(self.next).map_or(start, |s| s.2.end);
-                if self.at > end {
-                    self.at = end;
-                    return Walked::Malformed;
-                }
-                return Walked::All;
             };
-            let Some(event) = Event::parse(body) else {
-                self.at = base + done as u64;
-                return Walked::Malformed;
-            };
-            let here = base + done as u64;
+            let Some(event) = Event::parse(Padded::new(message)) else { break Walked::Malformed };
             if here >= self.next_checkpoint {
                 self.next_checkpoint = here + CHECKPOINT_EVERY;
                 let offset_ps = event.offset_ps.unwrap_or(0);
                 self.checkpoints.push(Checkpoint { plane, line, at: here, offset_ps });
             }
             sink.event(&event);
-            done += cursor.position();
+            rest = behind;
         };
-        self.at = base + done as u64;
+        self.at = end - rest.len() as u64;
         walked
+    }
+
+    /// Passes over an event whose `len` bytes begin at `self.at`.
+    #[cold]
+    fn pass_over(&mut self, len: u64) -> Walked {
+        self.warn(self.at, "an event of over a mebibyte is passed over");
+        let end = self.spans.get(self.next).map_or(self.at, |s| s.2.end);
+        let behind = self.at.saturating_add(len);
+        self.at = behind.min(end);
+        if behind > end { Walked::Malformed } else { Walked::All }
+    }
+}
+
+/// A field of a line that is no event, or a long one.
+enum Field<'a> {
+    /// An event: what follows its length, and the length.
+    Event(&'a [u8], u64),
+    /// Another field: what follows it.
+    Other(&'a [u8]),
+    /// No whole field.
+    End(Walked),
+}
+
+#[cold]
+fn other_field(bytes: &[u8], whole: bool) -> Field<'_> {
+    let mut cursor = Cursor::new(bytes);
+    if !cursor.passes(0x22) {
+        return match cursor.field() {
+            Ok(_) => Field::Other(cursor.rest()),
+            Err(_) if !whole && (bytes.len() as u64) < LARGEST_EVENT => Field::End(Walked::NeedsMore),
+            Err(_) => Field::End(Walked::Malformed),
+        };
+    }
+    match cursor.varint() {
+        Ok(len) => Field::Event(cursor.rest(), len),
+        Err(_) if whole || bytes.len() > 11 => Field::End(Walked::Malformed),
+        Err(_) => Field::End(Walked::NeedsMore),
     }
 }
 

@@ -178,23 +178,22 @@ pub(super) fn kernels(recorder: &mut Recorder, parts: &Parts) {
             e.device = ordinal;
         }
     };
-    for (id, _, e) in std::mem::take(&mut recorder.launches).iter() {
-        add(&mut recorder.executions, e, id, NONE);
-    }
-    for (id, _, e) in std::mem::take(&mut recorder.labelled).iter() {
-        let own = recorder.executions.get(e as usize).map_or(NONE, |e| e.program);
-        add(&mut recorder.executions, e, id, own);
-    }
+    let executions = &mut recorder.executions;
+    std::mem::take(&mut recorder.launches).each(|id, _, e| add(executions, e, id, NONE));
+    std::mem::take(&mut recorder.labelled).each(|id, _, e| {
+        let own = executions.get(e as usize).map_or(NONE, |e| e.program);
+        add(executions, e, id, own);
+    });
     let far = std::mem::take(&mut recorder.far);
     if far.len() > 0 {
-        let open = OpenAt::new(&recorder.executions);
-        for (id, at, own) in far.iter() {
+        let open = OpenAt::new(executions);
+        far.each(|id, at, own| {
             let launched = kernels.get(id);
             let ordinal = launched.and_then(|l| ordinals.get(usize::from(l.device)).copied());
             if let Some(e) = open.find(ordinal, at) {
-                add(&mut recorder.executions, e, id, own);
+                add(executions, e, id, own);
             }
-        }
+        });
     }
     other_allocators(recorder);
     for e in recorder.executions.iter_mut() {

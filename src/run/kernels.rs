@@ -40,11 +40,15 @@ impl Ids {
     }
 
     /// Adds an id; `time` and `tag` cost nothing while they do not change.
+    #[inline]
     pub(super) fn push(&mut self, id: u64, time: i64, tag: u32) {
         let (last_id, last_time, last_tag) = self.last;
         let difference = id.wrapping_sub(last_id) as i64;
         let moved = time.wrapping_sub(last_time);
         let head = u64::from(tag != last_tag) | u64::from(moved != 0) << 1;
+        self.last = (id, time, tag);
+        self.count += 1;
+        self.span = Some(self.span.map_or((id, id), |(lo, hi)| (lo.min(id), hi.max(id))));
         // Two bits of the head are flags: a difference of more than 61 bits is written in full behind it.
         let zigzag = ((difference << 1) ^ (difference >> 63)) as u64;
         if zigzag < 1 << 60 {
@@ -60,9 +64,6 @@ impl Ids {
         if head & 2 != 0 {
             self.varint(((moved << 1) ^ (moved >> 63)) as u64);
         }
-        self.last = (id, time, tag);
-        self.count += 1;
-        self.span = Some(self.span.map_or((id, id), |(lo, hi)| (lo.min(id), hi.max(id))));
     }
 
     fn varint(&mut self, mut v: u64) {
@@ -78,23 +79,24 @@ impl Ids {
         self.count
     }
 
-    /// The ids with their times and tags.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, i64, u32)> {
+    /// Calls `take` with every id, its time and its tag.
+    #[inline]
+    pub(super) fn each(&self, mut take: impl FnMut(u64, i64, u32)) {
         let mut at = crate::bytes::wire::Cursor::new(&self.bytes);
-        let mut last = (0u64, 0i64, 0u32);
-        std::iter::from_fn(move || {
-            let head = at.varint().ok()?;
-            let unzigzag = |v: u64| (v >> 1) as i64 ^ -((v & 1) as i64);
-            let id = if head & 4 != 0 {
-                at.varint().ok()?
-            } else {
-                last.0.wrapping_add(unzigzag(head >> 3) as u64)
-            };
-            let tag = if head & 1 != 0 { (at.varint().ok()? as u32).wrapping_sub(1) } else { last.2 };
-            let moved = if head & 2 != 0 { unzigzag(at.varint().ok()?) } else { 0 };
-            last = (id, last.1.wrapping_add(moved), tag);
-            Some(last)
-        })
+        let mut next = || at.varint().unwrap_or(0);
+        let unzigzag = |v: u64| (v >> 1) as i64 ^ -((v & 1) as i64);
+        let (mut id, mut time, mut tag) = (0u64, 0i64, 0u32);
+        for _ in 0..self.count {
+            let head = next();
+            id = if head & 4 != 0 { next() } else { id.wrapping_add(unzigzag(head >> 3) as u64) };
+            if head & 1 != 0 {
+                tag = (next() as u32).wrapping_sub(1);
+            }
+            if head & 2 != 0 {
+                time = time.wrapping_add(unzigzag(next()));
+            }
+            take(id, time, tag);
+        }
     }
 }
 
@@ -123,12 +125,12 @@ pub(super) struct Kernels {
     more: HashMap<u64, u32>,
 }
 
+/// Set in the kind of an id that has several kernels.
+const SEVERAL: u16 = 1 << 15;
+
 impl Kernels {
     /// From the kernels of each device, whose tags are program indices or `u32::MAX`.
     pub(super) fn new(devices: &[(u16, &Ids)]) -> Kernels {
-        let all = || {
-            devices.iter().flat_map(|(device, ids)| ids.iter().map(move |(id, _, tag)| (*device, id, tag)))
-        };
         let count = devices.iter().map(|(_, ids)| ids.len()).sum::<usize>();
         let spans = devices.iter().filter_map(|(_, ids)| ids.span);
         let (first, last) = spans.fold((u64::MAX, 0), |all, s| (all.0.min(s.0), all.1.max(s.1)));
@@ -137,44 +139,32 @@ impl Kernels {
             return kernels;
         }
         let span = last - first;
-        let is_dense = span < 16 * count as u64 + 4096;
-        if is_dense {
+        if span < 16 * count as u64 + 4096 {
             kernels.dense = vec![0; span as usize + 1];
         }
         let mut seen = HashMap::new();
-        // Kernels of one program stand together: the last pair is nearly always the next one too.
-        let mut last = None;
-        for (device, id, program) in all() {
-            let kind = match last {
-                Some((pair, kind)) if pair == (device, program) => kind,
-                _ => *seen.entry((device, program)).or_insert_with(|| {
-                    kernels.kinds.push((device, program));
-                    kernels.kinds.len() - 1
-                }),
-            };
-            last = Some(((device, program), kind));
-            let Ok(kind) = u16::try_from(kind + 1) else { continue };
-            if is_dense {
-                let cell = &mut kernels.dense[(id - first) as usize];
-                if *cell == 0 {
-                    *cell = kind;
-                } else {
-                    // A labelled kernel says more than an unlabelled one beside it.
-                    let labelled =
-                        |k: u16| kernels.kinds.get(usize::from(k) - 1).is_some_and(|k| k.1 != UNLABELLED);
-                    if !labelled(*cell) && labelled(kind) {
-                        *cell = kind;
-                    }
-                    *kernels.more.entry(id).or_insert(0) += 1;
+        for (device, ids) in devices {
+            // Kernels of one program stand together: the last kind is nearly always the next one too.
+            let mut last = None;
+            ids.each(|id, _, program| {
+                let kind = match last {
+                    Some((p, kind)) if p == program => kind,
+                    _ => *seen.entry((*device, program)).or_insert_with(|| {
+                        kernels.kinds.push((*device, program));
+                        kernels.kinds.len()
+                    }),
+                };
+                last = Some((program, kind));
+                if let Some(kind) = u16::try_from(kind).ok().filter(|k| *k < SEVERAL) {
+                    kernels.add(id, kind);
                 }
-            } else {
-                kernels.sparse.push((id, kind));
-            }
+            });
         }
         kernels.sparse.arrange();
         kernels.sparse.dedup_by(|b, a| {
             let same = a.0 == b.0;
             if same {
+                a.1 |= SEVERAL;
                 *kernels.more.entry(a.0).or_insert(0) += 1;
             }
             same
@@ -182,7 +172,28 @@ impl Kernels {
         kernels
     }
 
+    #[inline]
+    fn add(&mut self, id: u64, kind: u16) {
+        let Some(cell) = self.dense.get_mut(id.wrapping_sub(self.first) as usize) else {
+            self.sparse.push((id, kind));
+            return;
+        };
+        if *cell == 0 {
+            *cell = kind;
+            return;
+        }
+        // A labelled kernel says more than an unlabelled one beside it.
+        let kinds = &self.kinds;
+        let labelled = |k: u16| kinds.get(usize::from(k & !SEVERAL) - 1).is_some_and(|k| k.1 != UNLABELLED);
+        if !labelled(*cell) && labelled(kind) {
+            *cell = kind;
+        }
+        *cell |= SEVERAL;
+        *self.more.entry(id).or_insert(0) += 1;
+    }
+
     /// The kernels with this id.
+    #[inline]
     pub(super) fn get(&self, id: u64) -> Option<Launched> {
         let kind = if self.dense.is_empty() {
             let i = self.sparse.binary_search_by_key(&id, |s| s.0).ok()?;
@@ -191,9 +202,9 @@ impl Kernels {
             let i = usize::try_from(id.checked_sub(self.first)?).ok()?;
             *self.dense.get(i)?
         };
-        let &(device, program) = self.kinds.get(usize::from(kind).checked_sub(1)?)?;
-        let count = 1 + self.more.get(&id).copied().unwrap_or(0);
-        Some(Launched { device, program: (program != UNLABELLED).then_some(program), count })
+        let &(device, program) = self.kinds.get(usize::from(kind & !SEVERAL).checked_sub(1)?)?;
+        let more = if kind & SEVERAL == 0 { 0 } else { self.more.get(&id).copied().unwrap_or(0) };
+        Some(Launched { device, program: (program != UNLABELLED).then_some(program), count: 1 + more })
     }
 }
 
@@ -215,12 +226,17 @@ mod tests {
             ids.push(item.0, item.1, item.2);
             wanted.push(item);
         }
-        assert!(ids.iter().eq(wanted.iter().copied()));
+        let read = |ids: &Ids| {
+            let mut all = Vec::new();
+            ids.each(|id, time, tag| all.push((id, time, tag)));
+            all
+        };
+        assert_eq!(read(&ids), wanted);
         assert_eq!(ids.len(), wanted.len());
         let mark = ids.mark();
         ids.push(9, 9, 9);
         ids.back_to(mark);
-        assert!(ids.iter().eq(wanted.iter().copied()));
+        assert_eq!(read(&ids), wanted);
     }
 
     #[test]

@@ -5,44 +5,50 @@ use super::line::LineState;
 use super::recorder::Recorder;
 use super::records::flag;
 use super::tables::{self, NONE, PlaneTables, StatKind};
+use crate::bytes::wire::Padded;
 use crate::capture::{RawStats, StatValue};
 
 /// What an event's stats say about a launch, a kernel or a copy.
-#[derive(Debug, Default)]
-struct Label<'a> {
+#[derive(Debug, Clone, Copy, Default)]
+struct Label {
     correlation: Option<u64>,
     program: Option<i64>,
-    module: Option<StatValue<'a>>,
+    /// The module's name, by its stat metadata: names are references in every capture. Where one is a text of its own,
+    /// the program's id alone tells.
+    module: Option<u64>,
     /// Bytes copied within the device.
     copied: Option<u64>,
 }
 
-impl<'a> Label<'a> {
+impl Label {
     /// The label of an event that is a launch or a kernel: what has a program is no copy, and ends the search.
-    fn of_kernel(tables: &PlaneTables, stats: &'a [u8]) -> Label<'a> {
+    #[inline]
+    fn of_kernel(tables: &PlaneTables, stats: Padded<'_>) -> Label {
         Label::until(tables, stats, |l| l.correlation.is_some() && l.program.is_some() && l.module.is_some())
     }
 
-    fn read(tables: &PlaneTables, stats: &'a [u8]) -> Label<'a> {
+    #[inline]
+    fn read(tables: &PlaneTables, stats: Padded<'_>) -> Label {
         Label::until(tables, stats, |_| false)
     }
 
-    #[inline]
-    fn until(tables: &PlaneTables, stats: &'a [u8], enough: impl Fn(&Label<'_>) -> bool) -> Label<'a> {
+    #[inline(always)]
+    fn until(tables: &PlaneTables, stats: Padded<'_>, enough: impl Fn(&Label) -> bool) -> Label {
         let mut label = Label::default();
-        for stat in RawStats::new(stats, 4) {
-            match tables.stats.get(stat.metadata_id) {
-                StatKind::Correlation => label.correlation = stat.value().and_then(StatValue::bits),
-                StatKind::Program => label.program = stat.value().and_then(StatValue::as_i64),
-                StatKind::Module => label.module = stat.value(),
-                StatKind::MemcpyDetails => {
-                    label.copied = match stat.value() {
-                        Some(StatValue::Ref(id)) => tables.device_copy(id),
-                        Some(StatValue::Str(text)) => {
-                            std::str::from_utf8(text).ok().and_then(tables::device_copy)
-                        }
-                        _ => None,
-                    };
+        for stat in RawStats::new(stats) {
+            let kind = tables.stats.get(stat.metadata_id);
+            if !kind.labels() {
+                continue;
+            }
+            let value = stat.value();
+            let number = value.and_then(StatValue::bits);
+            match (kind, value) {
+                (StatKind::Correlation, _) => label.correlation = number,
+                (StatKind::Program, _) => label.program = number.map(|bits| bits as i64),
+                (StatKind::Module, Some(StatValue::Ref(id))) => label.module = Some(id),
+                (StatKind::MemcpyDetails, Some(StatValue::Ref(id))) => label.copied = tables.device_copy(id),
+                (StatKind::MemcpyDetails, Some(StatValue::Str(text))) => {
+                    label.copied = std::str::from_utf8(text).ok().and_then(tables::device_copy);
                 }
                 _ => continue,
             }
@@ -60,35 +66,34 @@ impl Recorder {
     }
 
     /// An event's stat of this kind as a number; ids keep their bits.
-    pub(super) fn stat(&self, line: &LineState, stats: &[u8], kind: StatKind) -> Option<u64> {
+    pub(super) fn stat(&self, line: &LineState, stats: Padded<'_>, kind: StatKind) -> Option<u64> {
         let tables = self.tables_of(line)?;
-        RawStats::new(stats, 4).find(|s| tables.stats.get(s.metadata_id) == kind)?.value()?.bits()
+        RawStats::new(stats).find(|s| tables.stats.get(s.metadata_id) == kind)?.value()?.bits()
     }
 
     /// The number of the program that a label names; `NONE` without a program id.
-    fn program(&mut self, plane: usize, label: &Label<'_>) -> u32 {
+    #[inline]
+    fn program(&mut self, plane: usize, label: &Label) -> u32 {
         let Some(id) = label.program else { return NONE };
         // Labels repeat: the last one of this plane is nearly always the next one too.
-        let reference = match label.module {
-            Some(StatValue::Ref(id)) => Some(id),
-            _ => None,
-        };
-        if let Some((p, i, r, number)) = self.last_program
-            && (p, i, Some(r)) == (plane, id, reference)
-        {
-            return number;
+        match self.last_program {
+            Some((p, i, r, number)) if (p, i, Some(r)) == (plane, id, label.module) => number,
+            _ => self.other_program(plane, id, label.module),
         }
-        // Names of modules are references in every capture; a text of its own leaves the id alone to tell.
-        let module = reference.map_or(NONE, |r| self.names.number((plane as u32, r as i64, true)));
-        let number = self.programs.number((id, module));
-        if let Some(r) = reference {
+    }
+
+    #[inline(never)]
+    fn other_program(&mut self, plane: usize, id: i64, module: Option<u64>) -> u32 {
+        let name = module.map_or(NONE, |r| self.names.number((plane as u32, r as i64, true)));
+        let number = self.programs.number((id, name));
+        if let Some(r) = module {
             self.last_program = Some((plane, id, r, number));
         }
         number
     }
 
     /// A host event without a meaning of its own, inside an execution: a launch, a copy, or an operation of a CPU.
-    pub(super) fn labelled_event(&mut self, line: &mut LineState, at: i64, stats: &[u8]) {
+    pub(super) fn labelled_event(&mut self, line: &mut LineState, at: i64, stats: Padded<'_>) {
         let Some(tables) = self.tables_of(line) else { return };
         let label = Label::read(tables, stats);
         let program = self.program(line.plane(), &label);
@@ -118,7 +123,7 @@ impl Recorder {
     }
 
     /// A launch on a line of its own.
-    pub(super) fn far_launch(&mut self, line: &LineState, at: i64, stats: &[u8]) {
+    pub(super) fn far_launch(&mut self, line: &LineState, at: i64, stats: Padded<'_>) {
         let Some(tables) = self.tables_of(line) else { return };
         let label = Label::of_kernel(tables, stats);
         let Some(id) = label.correlation else { return };
@@ -127,7 +132,7 @@ impl Recorder {
     }
 
     /// An event of a device.
-    pub(super) fn kernel(&mut self, line: &LineState, device: u16, stats: &[u8]) {
+    pub(super) fn kernel(&mut self, line: &LineState, device: u16, stats: Padded<'_>) {
         let Some(tables) = self.tables_of(line) else { return };
         let label = Label::of_kernel(tables, stats);
         let program = self.program(line.plane(), &label);

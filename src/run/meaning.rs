@@ -7,6 +7,7 @@ use super::records::{
     AllocatorEvent, Context, Growth, LongBuild, RawExecution, RawPlace, RawRetry, UNKNOWN, flag,
 };
 use super::tables::{NONE, StatKind};
+use crate::bytes::wire::Padded;
 use crate::capture::{StatValue, Stats};
 use crate::plain::cut;
 use crate::terms::Backend;
@@ -29,7 +30,7 @@ pub(super) struct Meaning {
 
 impl Recorder {
     /// Records an event that means something.
-    pub(super) fn meaningful(&mut self, line: &mut LineState, event: Meaning, stats: &[u8]) {
+    pub(super) fn meaningful(&mut self, line: &mut LineState, event: Meaning, stats: Padded<'_>) {
         let Meaning { class, argument, at, end, .. } = event;
         match class {
             Class::Allocation | Class::Deallocation => {
@@ -122,7 +123,7 @@ impl Recorder {
         (e.end > at).then_some(line.execution)
     }
 
-    fn execution(&mut self, line: &mut LineState, at: i64, end: i64, stats: &[u8]) {
+    fn execution(&mut self, line: &mut LineState, at: i64, end: i64, stats: Padded<'_>) {
         let mut e = RawExecution::new(at, end, line.number);
         if self.backend == Some(Backend::Cpu) {
             e.flags |= flag::HOST;
@@ -156,7 +157,7 @@ impl Recorder {
     }
 
     /// Keeps the launch id that ties an execution to its parts on other threads (TFRT's GPU client).
-    fn tie(&mut self, line: &LineState, execution: u32, stats: &[u8]) {
+    fn tie(&mut self, line: &LineState, execution: u32, stats: Padded<'_>) {
         if stats.is_empty() {
             return;
         }
@@ -185,7 +186,7 @@ impl Recorder {
         (jit, if jit == NONE { 0 } else { flag::NAMED_BY_JIT })
     }
 
-    fn call(&mut self, line: &mut LineState, event: Meaning, stats: &[u8]) {
+    fn call(&mut self, line: &mut LineState, event: Meaning, stats: Padded<'_>) {
         if stats.is_empty() {
             return;
         }
@@ -239,7 +240,7 @@ impl Recorder {
         }
     }
 
-    fn allocator_event(&mut self, line: &mut LineState, free: bool, at: i64, stats: &[u8]) {
+    fn allocator_event(&mut self, line: &mut LineState, free: bool, at: i64, stats: Padded<'_>) {
         let Some(tables) = self.tables_of(line) else { return };
         let mut event = AllocatorEvent {
             at,
@@ -255,7 +256,7 @@ impl Recorder {
         let mut shape = NONE;
         let mut name = Name::Missing;
         let mut shape_ref = None;
-        for stat in Stats::new(stats, 4) {
+        for stat in Stats::new(stats) {
             let value = stat.value.as_u64();
             match tables.stats.get(stat.metadata_id) {
                 StatKind::AllocatorName => {

@@ -8,6 +8,7 @@ use super::meaning::Meaning;
 use super::names::Class;
 use super::records::{AllocatorEvent, DeviceCopies, Growth, LongBuild, RawExecution, RawPlace, RawRetry};
 use super::tables::{NONE, PlaneTables};
+use crate::bytes::wire::Padded;
 use crate::capture::{Event, Index, Line, LineAt, Plane, Sink};
 use crate::terms::Backend;
 use std::collections::{BTreeMap, HashMap};
@@ -245,8 +246,8 @@ impl Recorder {
     }
 
     /// Takes an event whose stats are `stats`.
-    #[inline]
-    pub(super) fn take(&mut self, id: i64, offset: i64, duration: i64, stats: &[u8]) {
+    #[inline(always)]
+    pub(super) fn take(&mut self, id: i64, offset: i64, duration: i64, stats: Padded<'_>) {
         // The state moves out while the records are written, and back.
         let Some(mut line) = self.state.take() else { return };
         if line.sorted {
@@ -256,7 +257,7 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn take_in(&mut self, line: &mut LineState, id: i64, offset: i64, duration: i64, stats: &[u8]) {
+    fn take_in(&mut self, line: &mut LineState, id: i64, offset: i64, duration: i64, stats: Padded<'_>) {
         let at = line.base.saturating_add(offset);
         if line.part != Part::Host {
             return self.take_apart(line, id, at, stats);
@@ -299,7 +300,7 @@ impl Recorder {
     }
 
     /// An event of a line whose order does not matter.
-    fn take_apart(&mut self, line: &LineState, id: i64, at: i64, stats: &[u8]) {
+    fn take_apart(&mut self, line: &LineState, id: i64, at: i64, stats: Padded<'_>) {
         self.note_first(at);
         match line.part {
             Part::Host => {}
@@ -355,7 +356,7 @@ impl Sink for Recorder {
         self.open(at)
     }
 
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, event: &Event<'_>) {
         // Aggregated events have no time.
         if let Some(offset) = event.offset_ps {

@@ -3,6 +3,7 @@
 use super::names::Class;
 use super::recorder::Recorder;
 use crate::bytes::Source;
+use crate::bytes::wire::Padded;
 use crate::capture::{Event, Index, LineAt, Sink, read_lines};
 use crate::terms::Warning;
 
@@ -48,7 +49,7 @@ impl Sink for Collector<'_> {
             return;
         }
         let from = self.stats.len();
-        self.stats.extend_from_slice(event.stats_bytes());
+        self.stats.extend_from_slice(event.stats_bytes().whole());
         self.events.push((
             offset,
             event.duration_ps.saturating_neg(),
@@ -90,7 +91,8 @@ pub(super) fn read_unsorted(recorder: &mut Recorder, index: &Index, source: &imp
         }
         recorder.open(LineAt { plane, plane_index: p, line, line_index: l });
         for (offset, length, id, (from, to)) in events {
-            recorder.take(id, offset, length.saturating_neg(), stats.get(from..to).unwrap_or(&[]));
+            let stats = Padded::new(stats.get(from..to).unwrap_or_default());
+            recorder.take(id, offset, length.saturating_neg(), stats);
         }
         recorder.end_line_state();
     }

@@ -73,6 +73,14 @@ pub(super) enum StatKind {
     DeviceId,
 }
 
+impl StatKind {
+    /// Whether it says what a launch, a kernel or a copy is.
+    #[inline(always)]
+    pub(super) fn labels(self) -> bool {
+        matches!(self, StatKind::Correlation | StatKind::Program | StatKind::Module | StatKind::MemcpyDetails)
+    }
+}
+
 const STATS: &[(&str, StatKind)] = &[
     ("allocator_name", StatKind::AllocatorName),
     ("index_on_host", StatKind::IndexOnHost),

@@ -58,18 +58,18 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A message, or the rest of one, with [`Padded::BEHIND`] bytes behind it that are no part of it: each of its varints can be
-/// loaded at once, without a look at where it ends.
+/// A message, or the rest of one, with [`Padded::BEHIND`] bytes behind it that are no part of it: its fields can be
+/// loaded eight bytes at a time, and only then looked at for whether they end within it.
 #[derive(Debug, Clone, Copy)]
 pub struct Padded<'a>(&'a [u8]);
 
 impl<'a> Padded<'a> {
     /// Bytes behind the message.
-    pub const BEHIND: usize = 8;
+    pub const BEHIND: usize = 24;
     /// No bytes.
     pub const EMPTY: Padded<'static> = Padded(&[0; Self::BEHIND]);
 
-    /// All of `bytes` but the last eight, or nothing where there are no more.
+    /// All of `bytes` but the last [`Padded::BEHIND`], or nothing where there are no more.
     #[inline(always)]
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Padded<'a> {
@@ -104,19 +104,11 @@ impl<'a> Padded<'a> {
         self.0.len() <= Self::BEHIND
     }
 
-    /// What follows the first `n` bytes; `None` where it has fewer.
+    /// The first `n` bytes, and those that follow; `None` where it has fewer.
     #[inline(always)]
     #[must_use]
-    pub fn after(self, n: usize) -> Option<Padded<'a>> {
-        self.0.get(n..).filter(|rest| rest.len() >= Self::BEHIND).map(Padded)
-    }
-
-    /// The varint it begins with, and what follows; `None` for one of more than 56 bits or beyond its end.
-    #[inline(always)]
-    #[must_use]
-    pub fn varint(self) -> Option<(u64, Padded<'a>)> {
-        let (value, len) = short_varint(*self.0.first_chunk::<8>()?)?;
-        Some((value, self.after(len)?))
+    pub fn split_at(self, n: usize) -> Option<(Padded<'a>, Padded<'a>)> {
+        Some((Padded(self.0.get(..n.checked_add(Self::BEHIND)?)?), Padded(self.0.get(n..)?)))
     }
 }
 
@@ -133,8 +125,8 @@ pub fn short_varint(bytes: [u8; 8]) -> Option<(u64, usize)> {
     let kept = word & (stops ^ (stops - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
     // Close the gaps of the continuation bits: pairs of 7, of 14, of 28 bits.
     let pairs = kept - ((kept & 0x7f00_7f00_7f00_7f00) >> 1);
-    let quads = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
-    let value = (quads & 0x0fff_ffff) | ((quads & 0x0fff_ffff_0000_0000) >> 4);
+    let quads = pairs - ((pairs & 0x3fff_0000_3fff_0000) >> 2) * 3;
+    let value = (quads & 0xffff_ffff) | (quads >> 32) << 28;
     Some((value, stops.trailing_zeros() as usize / 8 + 1))
 }
 

@@ -1,7 +1,7 @@
 //! One event, from its bytes.
 
 use super::stats::Stats;
-use crate::bytes::wire::{Cursor, Padded};
+use crate::bytes::wire::{Cursor, Padded, short_varint};
 
 /// One event of a line.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ impl<'a> Event<'a> {
             metadata_id: head.metadata_id,
             offset_ps: head.timed.then_some(head.offset),
             duration_ps: head.duration,
-            stats: message.after(head.stats)?,
+            stats: message.split_at(head.stats)?.1,
         })
     }
 }
@@ -67,31 +67,38 @@ struct Head {
     stats: usize,
 }
 
-/// An event with an id, an offset and a length, where they are not 0, each at most 56 bits.
+/// An event with an id of up to three bytes, then an offset and a length of up to eight, where they are not 0. Numbers are
+/// read first: that the event ended before them shows at the end.
 #[inline(always)]
 fn usual(message: Padded<'_>) -> Option<Head> {
-    let (metadata_id, rest) = match *message.whole().first_chunk()? {
-        // Ids mostly have one or two bytes.
-        [0x08, low @ 0..0x80, _] => (i64::from(low), message.after(2)?),
-        [0x08, low, high @ 0..0x80] => (i64::from(low & 0x7f) | i64::from(high) << 7, message.after(3)?),
-        _ => number(0x08, message)?,
+    let window: &[u8; Padded::BEHIND] = message.whole().first_chunk()?;
+    let (metadata_id, at) = match *window {
+        [0x08, a @ 0..0x80, ..] => (i64::from(a), 2),
+        [0x08, a, b @ 0..0x80, ..] => (i64::from(a & 0x7f) | i64::from(b) << 7, 3),
+        [0x08, a, b, c @ 0..0x80, ..] => {
+            (i64::from(a & 0x7f) | i64::from(b & 0x7f) << 7 | i64::from(c) << 14, 4)
+        }
+        _ => return None,
     };
-    let (offset, rest) = number(0x10, rest)?;
-    let (duration, rest) = number(0x18, rest)?;
-    if !rest.is_empty() && rest.whole().first() != Some(&0x22) {
+    let (offset, at) = number(0x10, window, at)?;
+    let (duration, at) = number(0x18, window, at)?;
+    if at > message.len() || (at < message.len() && *window.get(at)? != 0x22) {
         return None;
     }
-    Some(Head { metadata_id, timed: true, offset, duration, stats: message.len() - rest.len() })
+    Some(Head { metadata_id, timed: true, offset, duration, stats: at })
 }
 
-/// The integer of a field that can be left out, and what follows it.
+/// The integer of the field at `at`, or 0 where another stands there; and where the next field is. Of the fields of
+/// [`usual`], the last begins at byte 13 at most.
 #[inline(always)]
-fn number(tag: u8, message: Padded<'_>) -> Option<(i64, Padded<'_>)> {
-    if message.whole().first() != Some(&tag) || message.is_empty() {
-        return Some((0, message));
+fn number(tag: u8, window: &[u8; Padded::BEHIND], at: usize) -> Option<(i64, usize)> {
+    // So that the compiler knows, too.
+    let at = at & 15;
+    if window[at] != tag {
+        return Some((0, at));
     }
-    let (value, rest) = message.after(1)?.varint()?;
-    Some((value as i64, rest))
+    let (value, len) = short_varint(*window[at + 1..].first_chunk()?)?;
+    Some((value as i64, at + 1 + len))
 }
 
 /// An event whose fields stand in another order, or are of other kinds.

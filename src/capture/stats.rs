@@ -1,6 +1,6 @@
 //! Stats: the named values of events, planes and metadata (`XStat`).
 
-use crate::bytes::wire::{Cursor, Padded, Value};
+use crate::bytes::wire::{Cursor, Padded, Value, short_varint};
 use std::ops::Range;
 
 /// A stat's value, borrowed from the bytes of its event.
@@ -83,9 +83,9 @@ impl<'a> RawStat<'a> {
     #[must_use]
     pub fn value(self) -> Option<StatValue<'a>> {
         // One integer and nothing else, as nearly every stat that is of interest.
-        if let Some(&tag @ (0x18 | 0x20 | 0x38)) = self.fields.whole().first()
-            && let Some((value, rest)) = self.fields.after(1).and_then(Padded::varint)
-            && rest.is_empty()
+        if let [tag @ (0x18 | 0x20 | 0x38), rest @ ..] = self.fields.whole()
+            && let Some((value, len)) = rest.first_chunk().and_then(|word| short_varint(*word))
+            && len + 1 == self.fields.len()
         {
             return Some(match tag {
                 0x18 => StatValue::Uint(value),
@@ -116,26 +116,17 @@ impl<'a> RawStats<'a> {
 /// A stat under 128 bytes, the id first and of one or two bytes, as writers put nearly every one; and what follows it.
 #[inline(always)]
 fn usual(stats: Padded<'_>) -> Option<(RawStat<'_>, Padded<'_>)> {
-    let head = u32::from_le_bytes(*stats.whole().first_chunk::<4>()?);
-    if head & 0x00ff_00ff != 0x08 << 16 | u32::from(TAG) {
+    let &[tag, len @ 2..0x80, 0x08, low, high, ..] = stats.whole() else { return None };
+    if tag != TAG {
         return None;
     }
-    let (len, low) = ((head >> 8 & 0xff) as usize, head >> 24);
-    if !(2..0x80).contains(&len) {
-        return None;
-    }
-    let behind = stats.after(len + 2)?;
-    let whole = stats.whole().get(..len + 2 + Padded::BEHIND)?;
-    if low < 0x80 {
-        let fields = Padded::new(whole.get(4..)?);
-        return Some((RawStat { metadata_id: i64::from(low), fields }, behind));
-    }
-    let high = u32::from(*whole.get(4)?);
-    if high >= 0x80 || len < 3 {
-        return None;
-    }
-    let fields = Padded::new(whole.get(5..)?);
-    Some((RawStat { metadata_id: i64::from(low & 0x7f | high << 7), fields }, behind))
+    let (metadata_id, head) = match (low, high) {
+        (0..0x80, _) => (i64::from(low), 4),
+        (_, 0..0x80) if len > 2 => (i64::from(low & 0x7f) | i64::from(high) << 7, 5),
+        _ => return None,
+    };
+    let (stat, behind) = stats.split_at(usize::from(len) + 2)?;
+    Some((RawStat { metadata_id, fields: stat.split_at(head)?.1 }, behind))
 }
 
 /// The first stat, written in whatever way, and what follows it.
@@ -145,11 +136,10 @@ fn other(stats: Padded<'_>) -> Option<(RawStat<'_>, Padded<'_>)> {
     let mut fields = Cursor::new(stats.own());
     while let Ok(Some((number, value))) = fields.field() {
         if number == u32::from(TAG >> 3) {
-            let behind = stats.after(fields.position())?;
-            let start = fields.position() - value.bytes().len();
-            let whole = stats.whole().get(start..fields.position() + Padded::BEHIND)?;
+            let (stat, behind) = stats.split_at(fields.position())?;
+            let (_, body) = stat.split_at(fields.position() - value.bytes().len())?;
             let metadata_id = StatRef::parse(value.bytes()).map_or(0, |s| s.metadata_id);
-            return Some((RawStat { metadata_id, fields: Padded::new(whole) }, behind));
+            return Some((RawStat { metadata_id, fields: body }, behind));
         }
     }
     None

@@ -11,13 +11,19 @@ use std::collections::HashMap;
 const UNLABELLED: u32 = u32::MAX;
 
 /// A list of correlation ids, each with a time and a tag, written as differences.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Ids {
     bytes: Vec<u8>,
     last: (u64, i64, u32),
     count: usize,
     /// The least and the largest id; of ids taken back too.
-    span: Option<(u64, u64)>,
+    span: (u64, u64),
+}
+
+impl Default for Ids {
+    fn default() -> Ids {
+        Ids { bytes: Vec::new(), last: (0, 0, 0), count: 0, span: (u64::MAX, 0) }
+    }
 }
 
 /// A place in [`Ids`] to go back to.
@@ -43,25 +49,33 @@ impl Ids {
     #[inline]
     pub(super) fn push(&mut self, id: u64, time: i64, tag: u32) {
         let (last_id, last_time, last_tag) = self.last;
-        let difference = id.wrapping_sub(last_id) as i64;
-        let moved = time.wrapping_sub(last_time);
-        let head = u64::from(tag != last_tag) | u64::from(moved != 0) << 1;
         self.last = (id, time, tag);
         self.count += 1;
-        self.span = Some(self.span.map_or((id, id), |(lo, hi)| (lo.min(id), hi.max(id))));
-        // Two bits of the head are flags: a difference of more than 61 bits is written in full behind it.
+        self.span = (self.span.0.min(id), self.span.1.max(id));
+        let difference = id.wrapping_sub(last_id) as i64;
         let zigzag = ((difference << 1) ^ (difference >> 63)) as u64;
+        if zigzag < 16 && (time, tag) == (last_time, last_tag) {
+            self.bytes.push((zigzag << 3) as u8);
+        } else {
+            self.push_whole(id, zigzag, time.wrapping_sub(last_time), (tag != last_tag).then_some(tag));
+        }
+    }
+
+    #[inline(never)]
+    fn push_whole(&mut self, id: u64, zigzag: u64, moved: i64, tag: Option<u32>) {
+        let head = u64::from(tag.is_some()) | u64::from(moved != 0) << 1;
+        // Two bits of the head are flags: a difference of more than 61 bits is written in full behind it.
         if zigzag < 1 << 60 {
             self.varint(zigzag << 3 | head);
         } else {
             self.varint(4 | head);
             self.varint(id);
         }
-        if head & 1 != 0 {
+        if let Some(tag) = tag {
             // `UNLABELLED` becomes 0: copies stand between kernels.
             self.varint(u64::from(tag.wrapping_add(1)));
         }
-        if head & 2 != 0 {
+        if moved != 0 {
             self.varint(((moved << 1) ^ (moved >> 63)) as u64);
         }
     }
@@ -132,7 +146,7 @@ impl Kernels {
     /// From the kernels of each device, whose tags are program indices or `u32::MAX`.
     pub(super) fn new(devices: &[(u16, &Ids)]) -> Kernels {
         let count = devices.iter().map(|(_, ids)| ids.len()).sum::<usize>();
-        let spans = devices.iter().filter_map(|(_, ids)| ids.span);
+        let spans = devices.iter().map(|(_, ids)| ids.span);
         let (first, last) = spans.fold((u64::MAX, 0), |all, s| (all.0.min(s.0), all.1.max(s.1)));
         let mut kernels = Kernels { first, ..Kernels::default() };
         if count == 0 {

@@ -180,14 +180,23 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    #[inline(never)]
-    fn long_varint(&mut self) -> Result<u64, Malformed> {
+    /// [`Cursor::varint`] for the innermost loops, where most have several bytes: worth its room at the call.
+    ///
+    /// # Errors
+    /// As [`Cursor::varint`].
+    #[inline(always)]
+    pub fn wide_varint(&mut self) -> Result<u64, Malformed> {
         let word = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
         if let Some((value, len)) = word.and_then(|word| short_varint(*word)) {
             self.at += len;
             return Ok(value);
         }
         self.slow_varint()
+    }
+
+    #[inline(never)]
+    fn long_varint(&mut self) -> Result<u64, Malformed> {
+        self.wide_varint()
     }
 
     #[cold]

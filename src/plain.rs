@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 /// Replaces what could move a terminal's cursor, reorder a line or hide text: control characters (escape sequences
-/// start with one), bidirectional controls and invisible separators become `\u{…}`. Other text stays as it is.
+/// start with one), bidirectional controls, and characters that nobody sees (separators, fillers, tags) become `\u{…}`.
+/// Other text stays as it is.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.chars().any(hidden) {
@@ -85,8 +86,12 @@ pub fn cut_path(path: &str) -> String {
 }
 
 fn hidden(c: char) -> bool {
+    // The same that the page marks.
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{2028}' | '\u{2029}')
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -113,7 +118,9 @@ mod tests {
     #[test]
     fn nothing_in_a_name_reaches_the_terminal_but_text() {
         assert_eq!(plain("jit_f\u{1b}[31m\u{202e}x\0"), "jit_f\\u{1b}[31m\\u{202e}x\\u{0}");
-        assert_eq!(plain("größe <b>"), "größe <b>");
+        assert_eq!(plain("größe <b> \u{fffd}"), "größe <b> \u{fffd}");
+        // The mark of Arabic letters reorders too; a tag spells text that is not shown; C1 has an escape of one character.
+        assert_eq!(plain("a\u{61c}\u{e0041}\u{ad}\u{9b}31m"), "a\\u{61c}\\u{e0041}\\u{ad}\\u{9b}31m");
     }
 
     #[test]

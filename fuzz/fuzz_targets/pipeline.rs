@@ -1,6 +1,8 @@
 //! Any file, from its first bytes to the texts of its report.
 #![no_main]
 
+#[path = "../mutate.rs"]
+mod mutate;
 #[allow(dead_code)]
 #[path = "../../tests/damage/plan.rs"]
 mod plan;
@@ -8,29 +10,26 @@ mod plan;
 #[path = "../../tests/damage/space.rs"]
 mod space;
 
-use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use oomscope::analysis::{Options, read};
+use oomscope::evidence::sniff;
 use oomscope::report::{markdown, text, to_json};
-use oomscope::synth::rng::Rng;
 
-// Half of the changes are of the message, half of its bytes.
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    if seed % 2 == 0 {
-        return fuzzer_mutate(data, size, max_size);
-    }
-    let mut rng = Rng::of(0xf022, u64::from(seed));
-    let changed = if seed % 4 == 1 {
-        space::damage(&data[..size], &mut rng)
-    } else {
-        plan::damage_in_capture(&data[..size], &mut rng)
-    };
-    let len = changed.len().min(max_size).min(data.len());
-    data[..len].copy_from_slice(&changed[..len]);
-    len
+    // A capture, or the largest module in it.
+    let damage = if seed % 4 == 1 { space::damage } else { plan::damage_in_capture };
+    mutate::mutate(data, size, max_size, seed, damage)
 });
 
 fuzz_target!(|bytes: &[u8]| {
+    let mut kinds = Vec::new();
     for name in ["host.xplane.pb", "module.hlo_proto.pb", "memory.prof"] {
+        // Most bytes are of one kind, whatever their name.
+        let kind = sniff(bytes, bytes.len() as u64, name);
+        if kinds.contains(&kind) {
+            continue;
+        }
+        kinds.push(kind);
         let Ok(mut session) = read(bytes, name, |_| {}) else { continue };
         let options = Options::default();
         let report = session.report(&options);

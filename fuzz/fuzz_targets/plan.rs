@@ -1,6 +1,8 @@
 //! A module, its plan, and everything that is asked of it.
 #![no_main]
 
+#[path = "../mutate.rs"]
+mod mutate;
 #[allow(dead_code)]
 #[path = "../../tests/damage/plan.rs"]
 mod plan;
@@ -8,21 +10,13 @@ mod plan;
 #[path = "../../tests/damage/space.rs"]
 mod space;
 
-use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use oomscope::analysis::{Options, read};
 use oomscope::hlo::Hlo;
 use oomscope::plan::Plan;
-use oomscope::synth::rng::Rng;
 
-// Half of the changes are of the message, half of its bytes.
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    if seed % 2 == 0 {
-        return fuzzer_mutate(data, size, max_size);
-    }
-    let mut rng = Rng::of(0xf022, u64::from(seed));
-    let changed = plan::damage(&data[..size], &mut rng);
-    let len = changed.len().min(max_size).min(data.len());
-    data[..len].copy_from_slice(&changed[..len]);
-    len
+    mutate::mutate(data, size, max_size, seed, plan::damage)
 });
 
 fuzz_target!(|bytes: &[u8]| {
@@ -32,5 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     for event in events.into_iter().flatten() {
         plan.live_at(event).count();
         let _ = plan.roles_at(event);
+    }
+    // Its findings, and what fixes would save.
+    if let Ok(mut session) = read(bytes, "module.hlo_proto.pb", |_| {}) {
+        std::hint::black_box(session.report(&Options::default()));
     }
 });

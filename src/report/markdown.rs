@@ -2,7 +2,7 @@
 
 use super::text::status_words;
 use crate::model::{BufferKind, Finding, Fits, OpByOp, Report, Severity};
-use crate::plain::{short, usual_shape};
+use crate::plain::{plain, short, usual_shape};
 use crate::units::{Bytes, Evidence};
 use std::fmt::Write;
 
@@ -84,7 +84,8 @@ fn fixes(out: &mut String, f: &Finding) {
     }
     out.push('\n');
     for code in f.fixes.iter().filter_map(|fix| fix.code.as_deref()) {
-        let _ = writeln!(out, "```python\n{}\n```\n", code.replace("```", "` ` `"));
+        let lines: Vec<_> = code.lines().map(|line| plain(line).replace("```", "` ` `")).collect();
+        let _ = writeln!(out, "```python\n{}\n```\n", lines.join("\n"));
     }
 }
 
@@ -197,14 +198,40 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
+/// Ends a word for what makes links of plain text after the Markdown was read: addresses, mentions, numbers of issues. An escape
+/// does not keep these from it.
+const APART: &str = "<!-- -->";
+
 /// Text with Markdown's and HTML's own characters escaped, on one line.
 fn text(s: &str) -> String {
+    let s = plain(s);
     let mut out = String::with_capacity(s.len());
-    for c in crate::plain::plain(s).chars() {
+    for (i, c) in s.char_indices() {
         match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '@' => {
+            // A list begins with these at the beginning alone.
+            '-' | '+' if i == 0 => {
                 out.push('\\');
                 out.push(c);
+            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '#' => {
+                out.push_str("\\#");
+                out.push_str(APART);
+            }
+            '@' => {
+                out.push('@');
+                out.push_str(APART);
+            }
+            ':' if s[i..].starts_with("://") => {
+                out.push(':');
+                out.push_str(APART);
+            }
+            '.' if ends_in_www(&s[..i]) => {
+                out.push_str(APART);
+                out.push('.');
             }
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -215,9 +242,17 @@ fn text(s: &str) -> String {
     out
 }
 
+fn ends_in_www(text: &str) -> bool {
+    text.as_bytes().last_chunk::<3>().is_some_and(|end| end.eq_ignore_ascii_case(b"www"))
+}
+
 /// A name as code. A backtick inside cannot be escaped there and becomes an apostrophe, a bar would end a table's cell.
 fn code(s: &str) -> String {
-    format!("`{}`", short(s, 120).replace('`', "'").replace('|', "¦"))
+    match short(s, 120) {
+        // Two backticks without anything between them begin a longer piece of code.
+        s if s.is_empty() => "(no name)".into(),
+        s => format!("`{}`", s.replace('`', "'").replace('|', "¦")),
+    }
 }
 
 #[cfg(test)]
@@ -226,7 +261,20 @@ mod tests {
 
     #[test]
     fn names_cannot_become_markup() {
-        assert_eq!(text("<img src=x> *a* |b| @all"), "&lt;img src=x&gt; \\*a\\* \\|b\\| \\@all");
+        assert_eq!(text("<img src=x> *a* |b| $x$"), "&lt;img src=x&gt; \\*a\\* \\|b\\| \\$x\\$");
+        assert_eq!(text("- ![a](b)\n# c"), "\\- !\\[a\\](b)\\\\u{a}\\#<!-- --> c");
         assert_eq!(code("a`b|c"), "`a'b¦c`");
+        assert_eq!(code(""), "(no name)");
+    }
+
+    #[test]
+    fn names_cannot_become_links() {
+        let links = "https://a.example www.b.example @all c@d.example #1 e/f#2";
+        let escaped = text(links);
+        for link in ["://", "www.", "@a", "@d", "#1", "#2"] {
+            assert!(links.contains(link) && !escaped.contains(link), "{link} in {escaped}");
+        }
+        // What is seen is the same.
+        assert_eq!(escaped.replace(APART, "").replace('\\', ""), links);
     }
 }

@@ -13,10 +13,25 @@ mod survive;
 
 use oomscope::synth::rng::Rng;
 use oomscope::synth::scenarios::scenarios;
+use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Damaged captures of each run.
 const COUNT: u64 = 20_000;
+
+/// What is damaged, and how many different sets of warnings and findings that leads to at the least.
+const KINDS: [(&str, usize); 4] =
+    [("bytes", 200), ("captures", 150), ("modules in captures", 70), ("modules alone", 6)];
+
+fn kind(n: u64) -> usize {
+    match n % 10 {
+        0..4 => 0,
+        4..7 => 1,
+        7..9 => 2,
+        _ => 3,
+    }
+}
 
 /// The captures that are damaged: all small ones.
 fn seeds() -> Vec<Vec<u8>> {
@@ -58,6 +73,7 @@ fn twenty_thousand_damaged_captures_give_a_report_or_a_sentence() {
     let trace = std::env::var_os("DAMAGE_TRACE").is_some();
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let (next, reports) = (AtomicU64::new(0), AtomicU64::new(0));
+    let outcomes: [Mutex<HashSet<String>>; KINDS.len()] = Default::default();
     let mut failures: Vec<String> = std::thread::scope(|scope| {
         let worker = || {
             let mut failures = Vec::new();
@@ -71,12 +87,13 @@ fn twenty_thousand_damaged_captures_give_a_report_or_a_sentence() {
                 }
                 let (file, name) = damaged(&seeds, n);
                 match survive::check(&file, name) {
-                    Ok(had_report) => reports.fetch_add(u64::from(had_report), Ordering::Relaxed),
-                    Err(why) => {
-                        failures.push(format!("{n}: {why}"));
-                        0
+                    Ok(Some(outcome)) => {
+                        reports.fetch_add(1, Ordering::Relaxed);
+                        outcomes[kind(n)].lock().unwrap().insert(outcome);
                     }
-                };
+                    Ok(None) => {}
+                    Err(why) => failures.push(format!("{n}: {why}")),
+                }
             }
         };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
@@ -88,4 +105,9 @@ fn twenty_thousand_damaged_captures_give_a_report_or_a_sentence() {
     // Damage is small: most of a capture can still be read, and is.
     let reports = reports.into_inner();
     assert!(reports > COUNT / 10 * 7, "only {reports} reports");
+    // What is damaged changes what is said: damage that comes nowhere would leave the few reports of the seeds.
+    for ((what, least), had) in KINDS.iter().zip(outcomes) {
+        let had = had.into_inner().unwrap().len();
+        assert!(had >= *least, "damage to {what} led to {had} sets of warnings and findings only");
+    }
 }

@@ -140,3 +140,42 @@ fn completions_and_manual_pages_name_every_option() {
     assert!(run(&["man", "merge"]).1.contains("REPORT"));
     assert_eq!(run(&["man", "no-such-command"]).0, 2);
 }
+
+#[cfg(unix)]
+#[test]
+fn names_of_files_are_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let (failed, _) = captures(folder.path());
+    let put = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let evil = "a\u{1b}[31m\n\u{202e}|`<b>";
+    let capture = put(&format!("{evil}.xplane.pb"), &fs::read(failed).unwrap());
+    let damaged = put(&format!("{evil}.damaged.xplane.pb"), b"\xff\xff\xff");
+    let absent = folder.path().join(format!("{evil}.absent")).to_str().unwrap().to_owned();
+    let empty = folder.path().join(evil);
+    fs::create_dir(&empty).unwrap();
+    for args in [
+        vec![capture.as_str()],
+        vec!["--quiet", &capture],
+        vec!["--format", "markdown", &capture],
+        vec![&damaged],
+        vec![&absent],
+        vec![empty.to_str().unwrap()],
+        vec!["--error", &absent],
+        vec!["--memory-profile", &absent],
+        vec!["--memory-profile", &damaged, &capture],
+        vec!["merge", &capture],
+        vec!["merge", &absent],
+        vec![&capture, "--quiet", "--json", &format!("{absent}/x")],
+        vec![&capture, "--module", evil],
+        vec![&capture, "--what-if", evil],
+    ] {
+        let (_, out, err) = run(&args);
+        let hidden = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!out.contains(hidden) && !err.contains(hidden), "{args:?}: {out:?} {err:?}");
+        assert!(!out.is_empty() || !err.is_empty(), "{args:?}");
+    }
+}

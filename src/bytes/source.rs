@@ -34,9 +34,9 @@ pub trait Source {
             message: format!("no memory for a part of {}", crate::units::Bytes(want as u64)),
         })?;
         // By the block: where code is small, `resize` writes byte by byte.
-        static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+        let zeros = vec![0; want.min(1 << 16)];
         while bytes.len() < want {
-            bytes.extend_from_slice(&ZEROS[..ZEROS.len().min(want - bytes.len())]);
+            bytes.extend_from_slice(&zeros[..zeros.len().min(want - bytes.len())]);
         }
         let got = self.read_at(range.start, &mut bytes)?;
         bytes.truncate(got);

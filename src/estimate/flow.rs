@@ -229,7 +229,11 @@ impl<'a> Flow<'a> {
         for &i in &self.order {
             if self.ops.get(i as usize) == Some(&Op::Fusion) && self.names.get(i as usize) == Some(&0) {
                 let Some(called) = self.instruction(i).called_computation_ids().next() else { continue };
-                let inside = *known.entry(called).or_insert_with(|| name_inside(self.hlo, called));
+                // Of its root, else of the last one inside that has a name.
+                let inside = match name_of_root(self.hlo, called) {
+                    0 => *known.entry(called).or_insert_with(|| last_name(self.hlo, called)),
+                    name => name,
+                };
                 if let Some(name) = self.names.get_mut(i as usize) {
                     *name = inside;
                 }
@@ -457,15 +461,17 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The name stack of a fusion's root, else of the last named instruction inside, by its number.
-fn name_inside(hlo: &Hlo, called: i64) -> u32 {
-    let Some(called) = hlo.computation(called) else { return 0 };
-    let root = hlo.root_of(called).map_or(0, |root| hlo.name_number(root));
-    if root != 0 {
-        return root;
-    }
-    let named = |&i: &InstrIx| hlo.name_number(i) != 0 && hlo.opcode(i) != "parameter";
-    hlo.instructions_of(called).filter(named).last().map_or(0, |i| hlo.name_number(i))
+/// The number of the name stack of a computation's root.
+fn name_of_root(hlo: &Hlo, called: i64) -> u32 {
+    let root = hlo.computation(called).and_then(|called| hlo.root_of(called));
+    root.map_or(0, |root| hlo.name_number(root))
+}
+
+/// The number of the name stack of the last instruction in a computation that has one.
+fn last_name(hlo: &Hlo, called: i64) -> u32 {
+    let inner = hlo.computation(called).into_iter().flat_map(|called| hlo.instructions_of(called));
+    let named = inner.filter(|&i| hlo.name_number(i) != 0 && hlo.opcode(i) != "parameter");
+    named.last().map_or(0, |i| hlo.name_number(i))
 }
 
 /// From when to when a value is needed.

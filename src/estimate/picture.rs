@@ -217,6 +217,7 @@ struct Taker<'a, 'f> {
 
 impl Taker<'_, '_> {
     /// A value with its life; `None` where it never comes to be.
+    #[inline(never)]
     fn value(&mut self, buffer: BufIx, offset: u64, bytes: u64) -> Option<Value> {
         let hlo = self.flow.hlo;
         let it = hlo.buffer(buffer)?;
@@ -227,6 +228,7 @@ impl Taker<'_, '_> {
         Some(Value { life, buffer, maker, offset, bytes, reads: (from, self.stories.reads.len() as u32) })
     }
 
+    #[inline(never)]
     fn add_piece(&mut self, home: u32, group: &[Value]) {
         let named = group.iter().find(|value| self.flow.role(value.maker).is_some());
         let (Some(speaker), Some(first)) = (named.or(group.first()), group.first()) else { return };

@@ -3,6 +3,7 @@
 use super::fields::{integers, text};
 use super::instruction::InstrIx;
 use super::module::{Hlo, Span};
+use crate::arrange::Arrange;
 use crate::bytes::wire::Cursor;
 use crate::terms::BufferKind;
 use crate::units::Bytes;
@@ -121,7 +122,8 @@ pub struct HeapEvent {
     pub kind: HeapEventKind,
     pub(super) buffer: u32,
     pub(super) canonical: u32,
-    pub(super) message: Span,
+    /// Where the field begins that it is.
+    pub(super) at: u32,
 }
 
 impl HeapEvent {
@@ -196,7 +198,7 @@ impl Places {
         }
         for bounds in first.windows(2).filter(|bounds| bounds[1] - bounds[0] > 1) {
             let place = |i: &u32| buffers.get(*i as usize).map(|b| hlo.shape_index(b)).unwrap_or_default();
-            order[bounds[0] as usize..bounds[1] as usize].sort_by_cached_key(place);
+            order[bounds[0] as usize..bounds[1] as usize].arrange_by_key(place);
         }
         Places { first, order }
     }
@@ -309,7 +311,9 @@ impl Hlo {
     #[must_use]
     pub fn heap_event_names(&self, event: &HeapEvent) -> (&str, &str) {
         let (mut computation, mut instruction) = ("", "");
-        for (number, value) in Cursor::new(event.message.of(&self.bytes)) {
+        let field = Cursor::new(self.bytes.get(event.at as usize..).unwrap_or(&[])).next();
+        let message = field.map_or(&[][..], |(_, value)| value.bytes());
+        for (number, value) in Cursor::new(message) {
             match number {
                 3 => computation = text(value.bytes()),
                 4 => instruction = text(value.bytes()),

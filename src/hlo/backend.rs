@@ -1,7 +1,7 @@
 //! For what kind of device a module was compiled, where no device plane says it.
 
-use super::fields::Fields;
 use super::module::Hlo;
+use crate::bytes::wire::Cursor;
 use crate::terms::Backend;
 
 /// Signs are all over a module; so many instructions are looked at.
@@ -32,6 +32,6 @@ impl Hlo {
 
 /// Whether an array's `ShapeProto` has a layout (5) with tiles (6).
 fn is_tiled(shape: &[u8]) -> bool {
-    let layouts = Fields::new(shape, 0..shape.len()).filter(|f| f.number == 5);
-    layouts.map(|f| f.value.bytes()).any(|l| Fields::new(l, 0..l.len()).any(|f| f.number == 6))
+    let mut layouts = Cursor::new(shape).filter(|(number, _)| *number == 5);
+    layouts.any(|(_, layout)| Cursor::new(layout.bytes()).any(|(number, _)| number == 6))
 }

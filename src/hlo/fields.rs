@@ -1,93 +1,13 @@
 //! Walking the fields of a message that may be damaged, as far as they go.
 
 use super::module::Span;
-use crate::bytes::wire::{Cursor, Kind, Malformed, Value};
-use std::ops::Range;
-
-/// Fields of one message inside `bytes`, each length-delimited value with its range in `bytes`.
-///
-/// Where a value claims more bytes than there are, what is there is its value and `cut` is set: so ends a file that was
-/// cut off. At any other damage the walk ends and `broken` is set.
-#[derive(Debug)]
-pub(super) struct Fields<'a> {
-    cursor: Cursor<'a>,
-    base: usize,
-    cut: Option<usize>,
-    broken: Option<usize>,
-}
-
-/// One field.
-#[derive(Debug, Clone)]
-pub(super) struct Field<'a> {
-    /// Its number.
-    pub number: u32,
-    /// Its value.
-    pub value: Value<'a>,
-    /// Where the value's bytes are; empty for numbers.
-    pub range: Range<usize>,
-}
-
-impl<'a> Fields<'a> {
-    /// The fields of the message at `within`.
-    pub fn new(bytes: &'a [u8], within: Range<usize>) -> Fields<'a> {
-        let base = within.start;
-        Fields { cursor: Cursor::new(bytes.get(within).unwrap_or(&[])), base, cut: None, broken: None }
-    }
-
-    /// Where the message was found to be damaged.
-    pub fn damage(&self) -> Option<usize> {
-        self.cut.or(self.broken)
-    }
-
-    #[inline(always)]
-    fn read(&mut self) -> Result<Option<Field<'a>>, Malformed> {
-        let Some(head) = self.cursor.head()? else { return Ok(None) };
-        if head.kind != Kind::Bytes {
-            let value = number(&mut self.cursor, head.kind)?;
-            return Ok(Some(Field { number: head.number, value, range: 0..0 }));
-        }
-        let len = self.cursor.varint()?;
-        let start = self.base + self.cursor.position();
-        let here = len.min(self.cursor.rest().len() as u64);
-        let value = Value::Bytes(self.cursor.chunk(here)?);
-        let end = self.base + self.cursor.position();
-        if here < len {
-            self.cut = Some(start);
-        }
-        Ok(Some(Field { number: head.number, value, range: start..end }))
-    }
-}
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = Field<'a>;
-
-    fn next(&mut self) -> Option<Field<'a>> {
-        if self.damage().is_some() {
-            return None;
-        }
-        let start = self.cursor.position();
-        match self.read() {
-            Ok(field) => field,
-            Err(_) => {
-                self.broken = Some(self.base + start);
-                None
-            }
-        }
-    }
-}
-
-/// The value of a field that is no bytes.
-fn number<'a>(cursor: &mut Cursor<'a>, kind: Kind) -> Result<Value<'a>, Malformed> {
-    Ok(match kind {
-        Kind::Varint => Value::Varint(cursor.varint()?),
-        Kind::Fixed32 => cursor.chunk(4).map(|_| Value::Fixed32(0))?,
-        _ => cursor.chunk(8).map(|_| Value::Fixed64(0))?,
-    })
-}
+use crate::bytes::wire::{Cursor, Kind, Value};
 
 /// A field of a part of the module's bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Raw {
+    /// Where it begins.
+    pub at: u32,
     /// Its number.
     pub number: u32,
     /// How its value is written.
@@ -100,16 +20,22 @@ pub(super) struct Raw {
     pub whole: bool,
 }
 
-/// Calls `take` with each field of a message, up to the first that is malformed; says whether there was none. For messages of
-/// which there are hundreds of thousands: written out at each call.
+/// Calls `take` with each field of a message, up to the first that is malformed; says whether there was none. Written out at
+/// each call: for messages of which there are hundreds of thousands.
 #[inline(always)]
 pub(super) fn each(bytes: &[u8], message: Span, take: impl FnMut(Raw)) -> bool {
     scan::<false>(bytes, message, take).is_none()
 }
 
-/// As [`each`] of a message that may be cut off: what is there of the last value is taken too. Says where it is damaged.
-#[inline(always)]
-pub(super) fn each_of_cut(bytes: &[u8], message: Span, take: impl FnMut(Raw)) -> Option<usize> {
+/// As [`each`], in one place.
+#[inline(never)]
+pub(super) fn each_of_few(bytes: &[u8], message: Span, take: &mut dyn FnMut(Raw)) -> bool {
+    scan::<false>(bytes, message, take).is_none()
+}
+
+/// As [`each_of_few`] of a message that may be cut off: what is there of the last value is taken too. Says where it is damaged.
+#[inline(never)]
+pub(super) fn each_of_cut(bytes: &[u8], message: Span, take: &mut dyn FnMut(Raw)) -> Option<usize> {
     scan::<true>(bytes, message, take)
 }
 
@@ -156,7 +82,7 @@ fn scan<const CUT: bool>(bytes: &[u8], message: Span, mut take: impl FnMut(Raw))
         if at > end {
             return Some(field as usize);
         }
-        take(Raw { number: (tag >> 3) as u32, kind, integer, part, whole });
+        take(Raw { at: field, number: (tag >> 3) as u32, kind, integer, part, whole });
         if CUT && !whole {
             return Some(part.start as usize);
         }
@@ -167,8 +93,12 @@ fn scan<const CUT: bool>(bytes: &[u8], message: Span, mut take: impl FnMut(Raw))
 /// The varint at a position, and the position behind it; [`u32::MAX`] where there is none.
 #[inline(always)]
 fn varint(bytes: &[u8], at: u32) -> (u64, u32) {
-    match bytes.get(at as usize) {
-        Some(&first) if first < 0x80 => (u64::from(first), at + 1),
+    // One byte, or two: tags from field 16 on, and lengths.
+    match (bytes.get(at as usize), bytes.get(at as usize + 1)) {
+        (Some(&first), _) if first < 0x80 => (first.into(), at + 1),
+        (Some(&first), Some(&second)) if second < 0x80 => {
+            (u64::from(u32::from(first & 0x7f) | u32::from(second) << 7), at + 2)
+        }
         _ => long_varint(bytes, at),
     }
 }
@@ -232,7 +162,7 @@ mod tests {
 
     fn fields(bytes: &[u8], message: Span) -> (Vec<(u32, u64, &[u8], bool)>, Option<usize>) {
         let mut out = Vec::new();
-        let damage = each_of_cut(bytes, message, |field| {
+        let damage = each_of_cut(bytes, message, &mut |field| {
             out.push((field.number, field.integer, field.part.of(bytes), field.whole));
         });
         (out, damage)

@@ -1,6 +1,7 @@
 //! Finding positions by id.
 
 use super::assignment::NONE;
+use crate::arrange::Arrange;
 
 /// Positions of things by their ids, in a few steps whatever their number.
 ///
@@ -34,7 +35,7 @@ impl Ids {
         let mut out = Ids::default();
         if !out.lay_out(ids.clone()) {
             out = Ids { sorted: ids.zip(0..).collect(), ..Ids::default() };
-            out.sorted.sort_unstable();
+            out.sorted.arrange();
             let pairs = out.sorted.iter().zip(out.sorted.iter().skip(1));
             out.doubles = pairs.filter(|(a, b)| a.0 == b.0 && a.0 != 0).count();
             return out;

@@ -8,7 +8,6 @@ use super::{namestack, shape};
 use crate::arrange::Arrange;
 use crate::terms::Role;
 use crate::units::Evidence;
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -29,10 +28,12 @@ pub struct Origins<'a> {
     hlo: &'a Hlo,
     /// By the number of the opcode.
     kinds: Vec<Kind>,
-    /// By the computation that is called.
-    insides: HashMap<i64, Inside>,
-    /// By the computation that is called, the first instruction inside with the most common Python position.
+    /// By the computation that is called, the first instruction inside with the most common name stack.
+    named: HashMap<i64, Option<InstrIx>>,
+    /// The same with the most common Python position.
     placed: HashMap<i64, Option<InstrIx>>,
+    /// By the computation that is called, whether there is a library call inside.
+    library_calls: HashMap<i64, bool>,
     /// What speaks for a buffer whose instruction has no name stack: one can be live a thousand times and have a thousand
     /// aliases.
     names: HashMap<BufIx, Option<Origin>>,
@@ -59,6 +60,7 @@ enum Kind {
     Fusion,
     /// A call, or the start of one: stands for the computation that it calls, as a fusion does.
     Call,
+    Tuple,
     Other,
 }
 
@@ -68,36 +70,25 @@ fn kind_of(opcode: &str) -> Kind {
         "custom-call" => Kind::CustomCall,
         "fusion" => Kind::Fusion,
         "call" | "async-start" => Kind::Call,
+        "tuple" => Kind::Tuple,
         _ => Kind::Other,
     }
-}
-
-/// What was found inside the computations that an instruction calls, as far as it was asked for.
-#[derive(Debug, Default)]
-struct Inside {
-    /// The operands of the root where it is a tuple, else the root.
-    roots: Vec<InstrIx>,
-    /// The first instruction with the most common name stack.
-    named: OnceCell<Option<InstrIx>>,
-    /// Whether there is a library call inside.
-    library_call: OnceCell<bool>,
 }
 
 impl<'a> Origins<'a> {
     /// For the buffers of a module.
     #[must_use]
     pub fn new(hlo: &'a Hlo) -> Origins<'a> {
-        let (insides, placed, names, numbers) = Default::default();
-        let kinds = hlo.opcodes().0.into_iter().map(kind_of).collect();
         Origins {
             hlo,
-            kinds,
-            insides,
-            placed,
-            names,
+            kinds: hlo.opcodes().0.into_iter().map(kind_of).collect(),
+            named: HashMap::new(),
+            placed: HashMap::new(),
+            library_calls: HashMap::new(),
+            names: HashMap::new(),
             tuples: HashMap::new(),
             shapes: HashMap::new(),
-            numbers,
+            numbers: HashMap::new(),
         }
     }
 
@@ -148,6 +139,7 @@ impl<'a> Origins<'a> {
     }
 
     /// The role of a buffer and how it is known.
+    #[inline(never)]
     pub fn role(&mut self, buffer: BufIx) -> (Role, Evidence) {
         let hlo = self.hlo;
         let Some(at) = hlo.buffer(buffer).and_then(|b| b.instruction()) else {
@@ -202,10 +194,8 @@ impl<'a> Origins<'a> {
         let hlo = self.hlo;
         let inferred = |instruction| Some(Origin { instruction, evidence: Evidence::Inferred });
         if self.calls_inline(at) {
-            let index = hlo.buffer(buffer).map(|b| hlo.shape_index(b)).unwrap_or_default();
-            let part = index.first().and_then(|&i| usize::try_from(i).ok()).unwrap_or(0);
-            let called = self.inside(at).0;
-            let root = self.inside(at).1.roots.get(part).copied().filter(|&root| self.is_named(root));
+            let called = called_by(&hlo.unnamed(at));
+            let root = self.root_inside(called, buffer).filter(|&root| self.is_named(root));
             if let Some(found) = root.or_else(|| self.named_inside(called)) {
                 return inferred(found);
             }
@@ -251,36 +241,42 @@ impl<'a> Origins<'a> {
         matches!(shape::element_of(shape), 2 | 6) && shape::rank_of(shape) == 1
     }
 
-    /// What an instruction calls, by its id, and what is inside.
-    fn inside(&mut self, caller: InstrIx) -> (i64, &Inside) {
+    /// The instruction inside a computation that makes a buffer of its caller's: the root, or what the root makes a tuple of.
+    fn root_inside(&self, called: i64, buffer: BufIx) -> Option<InstrIx> {
         let hlo = self.hlo;
-        let called = called_by(&hlo.unnamed(caller));
-        let inside = self.insides.entry(called).or_insert_with(|| Inside {
-            roots: hlo.computation(called).map(|c| roots_of(hlo, c)).unwrap_or_default(),
-            ..Inside::default()
-        });
-        (called, inside)
+        let root = hlo.root_of(hlo.computation(called)?)?;
+        let part = hlo.buffer(buffer).and_then(|b| hlo.shape_index(b).first().copied()).unwrap_or(0);
+        if self.kind(root) != Kind::Tuple {
+            return (part == 0).then_some(root);
+        }
+        let operand = usize::try_from(part).ok().and_then(|part| hlo.operands(root).get(part));
+        operand.map(|&operand| InstrIx::of(operand as usize))
     }
 
     /// The first instruction inside a computation with the most common name stack.
-    fn named_inside(&self, called: i64) -> Option<InstrIx> {
+    fn named_inside(&mut self, called: i64) -> Option<InstrIx> {
+        if let Some(known) = self.named.get(&called) {
+            return *known;
+        }
         let hlo = self.hlo;
-        *self.insides.get(&called)?.named.get_or_init(|| {
-            let inner = hlo.instructions_of(hlo.computation(called)?);
-            let named = inner.filter(|&at| self.is_named(at) && self.kind(at) != Kind::Parameter);
-            most_common(named.map(|at| (hlo.name_stack(hlo.name_number(at)), at)))
-        })
+        let inner = hlo.computation(called).into_iter().flat_map(|c| hlo.instructions_of(c));
+        let named = inner.filter(|&at| self.is_named(at) && self.kind(at) != Kind::Parameter);
+        let found = most_common(named.map(|at| (hlo.name_stack(hlo.name_number(at)), at)));
+        self.named.insert(called, found);
+        found
     }
 
     /// Whether there is a library call in what an instruction calls.
     fn has_library_call(&mut self, caller: InstrIx) -> bool {
-        let called = self.inside(caller).0;
         let hlo = self.hlo;
+        let called = called_by(&hlo.unnamed(caller));
+        if let Some(known) = self.library_calls.get(&called) {
+            return *known;
+        }
         let mut inner = hlo.computation(called).into_iter().flat_map(|c| hlo.instructions_of(c));
-        let Some(inside) = self.insides.get(&called) else { return false };
-        *inside
-            .library_call
-            .get_or_init(|| inner.any(|at| self.kind(at) == Kind::CustomCall && is_library_call(hlo, at)))
+        let found = inner.any(|at| self.kind(at) == Kind::CustomCall && is_library_call(hlo, at));
+        self.library_calls.insert(called, found);
+        found
     }
 }
 
@@ -291,15 +287,6 @@ fn is_library_call(hlo: &Hlo, at: InstrIx) -> bool {
 /// The computation that an instruction calls first; 0 is the id of none.
 fn called_by(caller: &Instruction<'_>) -> i64 {
     caller.called_computation_ids().next().unwrap_or(0)
-}
-
-fn roots_of(hlo: &Hlo, called: &Computation) -> Vec<InstrIx> {
-    match hlo.root_of(called) {
-        Some(root) if hlo.opcode(root) == "tuple" => {
-            hlo.unnamed(root).operand_ids().map(|id| hlo.by_id(id).unwrap_or(root)).collect()
-        }
-        root => root.into_iter().collect(),
-    }
 }
 
 fn most_common_place(hlo: &Hlo, called: &Computation) -> Option<InstrIx> {

@@ -64,24 +64,31 @@ impl Known {
     }
 }
 
-/// Words of eight bytes, and what is left, filled up with zeros.
-fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let last = rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    words.iter().map(|word| u64::from_le_bytes(*word)).chain([last])
-}
-
+/// By words of eight bytes.
 fn hash(bytes: &[u8]) -> usize {
-    let mixed = words(bytes).fold(bytes.len() as u64, |hash, word| {
+    let mix = |hash: u64, word: u64| {
         let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ (mixed >> 29)
-    });
-    (mixed >> 20) as usize
+    };
+    let mut hash = bytes.len() as u64;
+    for word in bytes.as_chunks::<8>().0 {
+        hash = mix(hash, u64::from_le_bytes(*word));
+    }
+    // What is left, with some of what was.
+    hash = match bytes.last_chunk::<8>() {
+        Some(last) => mix(hash, u64::from_le_bytes(*last)),
+        None => bytes.iter().fold(hash, |hash, &byte| mix(hash, byte.into())),
+    };
+    (hash >> 20) as usize
 }
 
 /// Whether both are equal; by words, which the standard library's way does not do where code is small.
 fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && words(a).eq(words(b))
+    let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut pairs = a_words.iter().zip(b_words);
+    a.len() == b.len()
+        && pairs.all(|(a, b)| u64::from_le_bytes(*a) == u64::from_le_bytes(*b))
+        && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
 }
 
 #[cfg(test)]

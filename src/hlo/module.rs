@@ -1,7 +1,7 @@
 //! The indexed module.
 
 use super::assignment::{Assignment, NONE, Places};
-use super::fields::{Fields, text};
+use super::fields::text;
 use super::ids::Ids;
 use super::instruction::{InstrIx, Instruction};
 use super::known::Known;
@@ -354,10 +354,8 @@ impl Hlo {
             return Vec::new();
         }
         // OpSharding.tuple_shardings
-        let parts: Vec<_> = Fields::new(&self.bytes, whole.range())
-            .filter(|f| f.number == 5)
-            .map(|f| f.value.bytes())
-            .collect();
+        let fields = Cursor::new(whole.of(&self.bytes)).filter(|(number, _)| *number == 5);
+        let parts: Vec<_> = fields.map(|(_, part)| part.bytes()).collect();
         if parts.is_empty() { vec![whole.of(&self.bytes)] } else { parts }
     }
 }

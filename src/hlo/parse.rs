@@ -1,16 +1,15 @@
 //! From bytes to the indexed module.
 
 use super::assignment::NONE;
-use super::fields::{Fields, count_of, each, each_integer, each_of_cut, text};
+use super::fields::{count_of, each, each_integer, each_of_cut, text};
 use super::ids::Ids;
 use super::instruction::InstrIx;
 use super::known::Known;
 use super::module::{Computation, Hlo, Record, Span};
 use super::read_plan::PlanReader;
-use crate::bytes::wire::{Kind, Value};
+use crate::bytes::wire::Kind;
 use crate::proto::hlo::{DeviceAssignmentProto, HloBufferDonorProto, HloInputOutputAliasProto};
 use prost::Message;
-use std::ops::Range;
 
 /// Why some bytes are no HloProto. Reads on after "it": `… is no HloProto: it is empty`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,15 +48,15 @@ impl Hlo {
         }
         let mut warnings = Vec::new();
         let (mut modules, mut plans) = (Vec::new(), Vec::new());
-        let mut top = Fields::new(&bytes, 0..bytes.len());
-        for field in top.by_ref() {
-            match (field.number, field.value) {
-                (1, Value::Bytes(_)) => modules.push(field.range),
-                (3, Value::Bytes(_)) => plans.push(field.range),
-                _ => {}
-            }
-        }
-        match (modules.is_empty(), top.damage()) {
+        let damage = each_of_cut(&bytes, Span::new(&(0..bytes.len())), &mut |field| match (
+            field.number,
+            field.kind,
+        ) {
+            (1, Kind::Bytes) => modules.push(field.part),
+            (3, Kind::Bytes) => plans.push(field.part),
+            _ => {}
+        });
+        match (modules.is_empty(), damage) {
             (true, Some(at)) => return Err(NotHlo::NotProtobuf { at }),
             (true, None) => return Err(NotHlo::NoModule),
             (false, Some(at)) => {
@@ -108,7 +107,7 @@ impl Hlo {
         hlo.index_instructions(&operands);
         drop(operands);
         if !plans.is_empty() {
-            hlo.read_plan(plans);
+            hlo.read_plan(&plans);
         }
         Ok(hlo)
     }
@@ -122,34 +121,29 @@ impl Hlo {
     }
 
     /// Ids of operands go into `operands`: what has them may come later.
-    fn read_module(&mut self, within: Range<usize>, operands: &mut Vec<i64>) {
+    fn read_module(&mut self, message: Span, operands: &mut Vec<i64>) {
         let bytes = std::mem::take(&mut self.bytes);
         let mut computations = Vec::new();
-        let mut fields = Fields::new(&bytes, within);
-        for field in fields.by_ref() {
-            let span = Span::new(&field.range);
-            match (field.number, field.value) {
-                (1, _) => self.name = span,
-                (2, _) => self.entry_computation_name = span,
-                (3, Value::Bytes(_)) => computations.push(span),
-                (5, v) => self.id = v.varint() as i64,
-                (6, v) => self.entry_computation_id = v.varint() as i64,
-                (7, _) => self.schedule = span,
-                (8, v) => self.aliases = self.decode(v.bytes(), "its input-output aliases"),
-                (12, _) => self.output_sharding = span,
-                (14, _) => self.parameter_shardings.push(span),
-                (15, v) => {
-                    let it: DeviceAssignmentProto = self.decode(v.bytes(), "its device assignment");
-                    let positive = |n: i32| u32::try_from(n).unwrap_or(0);
-                    self.device_assignment =
-                        Some((positive(it.replica_count), positive(it.computation_count)));
-                }
-                (17, _) => self.frame_table = span,
-                (18, v) => self.donors = self.decode(v.bytes(), "its buffer donors"),
-                _ => {}
+        let damage = each_of_cut(&bytes, message, &mut |field| match field.number {
+            1 => self.name = field.part,
+            2 => self.entry_computation_name = field.part,
+            3 if field.kind == Kind::Bytes => computations.push(field.part),
+            5 => self.id = field.integer as i64,
+            6 => self.entry_computation_id = field.integer as i64,
+            7 => self.schedule = field.part,
+            8 => self.aliases = self.decode(field.part.of(&bytes), "its input-output aliases"),
+            12 => self.output_sharding = field.part,
+            14 => self.parameter_shardings.push(field.part),
+            15 => {
+                let it: DeviceAssignmentProto = self.decode(field.part.of(&bytes), "its device assignment");
+                let positive = |n: i32| u32::try_from(n).unwrap_or(0);
+                self.device_assignment = Some((positive(it.replica_count), positive(it.computation_count)));
             }
-        }
-        self.note_damage(fields.damage(), "the HLO module");
+            17 => self.frame_table = field.part,
+            18 => self.donors = self.decode(field.part.of(&bytes), "its buffer donors"),
+            _ => {}
+        });
+        self.note_damage(damage, "the HLO module");
         let count: usize = computations.iter().map(|c| count_of(&bytes, *c, 2)).sum();
         self.instructions.reserve_exact(count);
         operands.reserve(2 * count);
@@ -177,7 +171,7 @@ impl Hlo {
     fn read_computation(&mut self, bytes: &[u8], message: Span, operands: &mut Vec<i64>) {
         let first = self.instructions.len() as u32;
         let mut it = Computation { id: 0, root_id: 0, name: Span::default(), first, count: 0 };
-        let damage = each_of_cut(bytes, message, |field| match field.number {
+        let damage = each_of_cut(bytes, message, &mut |field| match field.number {
             1 => it.name = field.part,
             2 if field.kind == Kind::Bytes && field.whole => {
                 self.read_instruction(bytes, field.part, operands)
@@ -191,6 +185,8 @@ impl Hlo {
         self.computations.push(it);
     }
 
+    /// Not inlined, as all that is called for each of something: a browser makes the functions fast that are called often.
+    #[inline(never)]
     fn read_instruction(&mut self, bytes: &[u8], message: Span, operands: &mut Vec<i64>) {
         let (mut id, mut number, mut part) = (0, 0, 0);
         let [mut name, mut opcode, mut shape, mut stack] = [Span::default(); 4];
@@ -265,16 +261,16 @@ impl Hlo {
         }
     }
 
-    fn read_plan(&mut self, plans: Vec<Range<usize>>) {
+    fn read_plan(&mut self, plans: &[Span]) {
         let mut reader = PlanReader::new(self);
         let mut notes = Vec::new();
         // Aliases, allocations and traces refer to buffers: these first.
-        for plan in &plans {
-            notes.extend(reader.read_buffers(Span::new(plan)));
+        for &plan in plans {
+            notes.extend(reader.read_buffers(plan));
         }
         reader.index_buffers();
-        for plan in &plans {
-            reader.read_rest(Span::new(plan));
+        for &plan in plans {
+            reader.read_rest(plan);
         }
         self.assignment = Some(reader.finish(&mut notes));
         self.warnings.extend(notes);

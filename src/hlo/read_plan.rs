@@ -3,7 +3,7 @@
 use super::assignment::{
     Alias, Allocation, Assigned, Assignment, BufIx, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer, NONE,
 };
-use super::fields::{count_of, each, each_integer, each_of_cut, text};
+use super::fields::{count_of, each, each_integer, each_of_cut, each_of_few, text};
 use super::ids::Ids;
 use super::module::{Hlo, Span};
 use crate::arrange::Arrange;
@@ -54,7 +54,7 @@ impl<'a> PlanReader<'a> {
     pub fn read_buffers(&mut self, message: Span) -> Option<String> {
         let bytes = &self.hlo.bytes;
         self.plan.buffers.reserve_exact(count_of(bytes, message, 1));
-        let damage = each_of_cut(bytes, message, |field| {
+        let damage = each_of_cut(bytes, message, &mut |field| {
             if field.number == 1 && field.kind == Kind::Bytes && field.whole {
                 self.read_buffer(field.part);
             }
@@ -74,7 +74,7 @@ impl<'a> PlanReader<'a> {
 
     /// Aliases, allocations and traces.
     pub fn read_rest(&mut self, message: Span) {
-        each_of_cut(&self.hlo.bytes, message, |field| match (field.number, field.kind) {
+        each_of_cut(&self.hlo.bytes, message, &mut |field| match (field.number, field.kind) {
             (2, Kind::Bytes) if field.whole => self.read_alias(field.part),
             (3, Kind::Bytes) if field.whole => self.read_allocation(field.part),
             (4, Kind::Bytes) => self.read_trace(field.part),
@@ -89,6 +89,7 @@ impl<'a> PlanReader<'a> {
         self.plan
     }
 
+    #[inline(never)]
     fn read_buffer(&mut self, message: Span) {
         let mut it = LogicalBuffer {
             id: 0,
@@ -116,7 +117,7 @@ impl<'a> PlanReader<'a> {
     fn read_location(&self, location: Span) -> (u32, bool) {
         let bytes = &self.hlo.bytes;
         let (mut id, mut name, mut whole) = (0, Span::default(), true);
-        each(bytes, location, |field| match field.number {
+        each_of_few(bytes, location, &mut |field| match field.number {
             2 => name = field.part,
             3 => whole &= field.kind == Kind::Bytes && field.part.len == 0,
             4 => id = field.integer as i64,
@@ -133,7 +134,7 @@ impl<'a> PlanReader<'a> {
 
     fn read_alias(&mut self, message: Span) {
         let mut it = Alias { buffer: NONE, instruction: NONE, location: Span::default() };
-        each(&self.hlo.bytes, message, |field| match field.number {
+        each_of_few(&self.hlo.bytes, message, &mut |field| match field.number {
             1 => it.buffer = self.ids.find(field.integer as i64).unwrap_or(NONE),
             2 => {
                 it.location = field.part;
@@ -163,7 +164,7 @@ impl<'a> PlanReader<'a> {
         let (mut is_parameter, mut number, mut place, mut lost) = (false, 0, Vec::new(), 0);
         let mut whole = true;
         self.plan.assigned.reserve(count_of(bytes, message, 9));
-        whole &= each(bytes, message, |field| match field.number {
+        whole &= each_of_few(bytes, message, &mut |field| match field.number {
             1 => it.index = field.integer as i64,
             2 => it.size = Bytes::from_i64(field.integer as i64),
             3 => it.is_thread_local = field.integer != 0,
@@ -234,15 +235,16 @@ impl<'a> PlanReader<'a> {
         let first = self.plan.events.len() as u32;
         let mut whole_module = false;
         self.plan.events.reserve(count_of(bytes, message, 1));
-        each_of_cut(bytes, message, |field| match (field.number, field.kind) {
-            (1, Kind::Bytes) if field.whole => self.read_event(field.part),
+        each_of_cut(bytes, message, &mut |field| match (field.number, field.kind) {
+            (1, Kind::Bytes) if field.whole => self.read_event(field.part, field.at),
             (2, _) => whole_module = field.integer != 0,
             _ => {}
         });
         self.plan.traces.push(HeapTrace { whole_module, events: first..self.plan.events.len() as u32 });
     }
 
-    fn read_event(&mut self, message: Span) {
+    #[inline(never)]
+    fn read_event(&mut self, message: Span, at: u32) {
         // A field that is absent is 0, which is an id like any other.
         let (mut kind, mut buffer, mut canonical) = (0, 0, 0);
         each(&self.hlo.bytes, message, |field| match field.number {
@@ -259,7 +261,7 @@ impl<'a> PlanReader<'a> {
         };
         let position = |id: i64| self.ids.find(id).unwrap_or(NONE);
         let canonical = if kind == HeapEventKind::ShareWith { position(canonical) } else { NONE };
-        let it = HeapEvent { kind, buffer: position(buffer), canonical, message };
+        let it = HeapEvent { kind, buffer: position(buffer), canonical, at };
         self.lost.events += u64::from(it.buffer == NONE);
         self.plan.events.push(it);
     }

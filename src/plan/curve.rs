@@ -34,6 +34,7 @@ impl Schedule {
         let always = [0, self.peak_event, self.events.saturating_sub(1)];
         let mut chosen: Vec<(u64, ByRole)> = Vec::new();
         let mut best: Option<(Bytes, u64, ByRole)> = None;
+        let mut end = stretch;
         self.sweep(|event, total, roles| {
             if always.contains(&event) {
                 chosen.push((event, *roles));
@@ -41,7 +42,8 @@ impl Schedule {
             if best.as_ref().is_none_or(|(most, ..)| total > *most) {
                 best = Some((total, event, *roles));
             }
-            if (event + 1) % stretch == 0 {
+            if event + 1 == end {
+                end += stretch;
                 chosen.extend(best.take().map(|(_, at, roles)| (at, roles)));
             }
         });
@@ -69,24 +71,11 @@ impl Schedule {
             now.iter_mut().zip(own).for_each(|(sum, p)| *sum = sum.saturating_sub(*p));
             let lives = self.lives.get(part.lives.clone()).unwrap_or(&[]);
             let deaths = by_death(lives, part);
-            let mut births = lives.iter().peekable();
-            let mut deaths = deaths.iter().filter_map(|&i| lives.get(i as usize)).peekable();
-            let mut total: Bytes = now.iter().copied().sum();
+            let mut moment = Moment { lives, deaths: &deaths, born: 0, dead: 0, total: Bytes::ZERO, now };
+            moment.total = now.iter().copied().sum();
             for event in part.start..part.start.saturating_add(part.events) {
-                let mut changes = false;
-                while let Some(life) = deaths.next_if(|l| u64::from(l.last) < event) {
-                    let sum = of(&mut now, life.role);
-                    *sum = sum.saturating_sub(life.bytes);
-                    changes = true;
-                }
-                while let Some(life) = births.next_if(|l| u64::from(l.first) <= event) {
-                    *of(&mut now, life.role) += life.bytes;
-                    changes = true;
-                }
-                if changes {
-                    total = now.iter().copied().sum();
-                }
-                each(event, total, &now);
+                moment.advance(event);
+                each(event, moment.total, &moment.now);
             }
         }
     }
@@ -99,6 +88,38 @@ impl Schedule {
             *of(&mut sums, life.role) += life.bytes;
         }
         sums
+    }
+}
+
+/// What is live at an event, on the way from the first to the last.
+struct Moment<'a> {
+    lives: &'a [Life],
+    /// Positions in `lives`, in the order of their ends.
+    deaths: &'a [u32],
+    born: usize,
+    dead: usize,
+    total: Bytes,
+    now: ByRole,
+}
+
+impl Moment<'_> {
+    /// Goes on to an event. Not inlined: a browser makes the functions fast that are called often.
+    #[inline(never)]
+    fn advance(&mut self, event: u64) {
+        let before = (self.born, self.dead);
+        let death = |dead: usize| self.lives.get(*self.deaths.get(dead)? as usize);
+        while let Some(life) = death(self.dead).filter(|l| u64::from(l.last) < event) {
+            let sum = of(&mut self.now, life.role);
+            *sum = sum.saturating_sub(life.bytes);
+            self.dead += 1;
+        }
+        while let Some(life) = self.lives.get(self.born).filter(|l| u64::from(l.first) <= event) {
+            *of(&mut self.now, life.role) += life.bytes;
+            self.born += 1;
+        }
+        if before != (self.born, self.dead) {
+            self.total = self.now.iter().copied().sum();
+        }
     }
 }
 

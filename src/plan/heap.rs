@@ -246,7 +246,8 @@ impl Simulator<'_> {
         (allocation.kind() == Some(BufferKind::Temp)).then_some((allocation.color, place.allocation))
     }
 
-    /// `last` is the space of the event before.
+    /// `last` is the space of the event before. A function of its own: a browser makes those fast that are called often.
+    #[inline(never)]
     fn step(&mut self, i: usize, event: &HeapEvent, last: &mut usize) {
         let Some(buffer) = event.buffer() else { return };
         let Some((color, allocation)) = self.place(buffer) else { return };

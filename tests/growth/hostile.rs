@@ -188,6 +188,30 @@ pub fn stacks(n: u64) -> Vec<u8> {
     alone(&module(vec![computation(1, vec![it])], &[(1, Vec::new())], false))
 }
 
+/// `n` loops of a backward pass, and `n` values of the forward pass that look like what each of them might read: stacks of
+/// as many layers as the loops have rounds.
+pub fn loops_and_stacks(n: u64) -> Vec<u8> {
+    let n = n as i64;
+    let named = |mut it: HloInstructionProto, op_name: &str| {
+        it.metadata = Some(OpMetadata { op_name: op_name.into(), ..OpMetadata::default() });
+        it
+    };
+    let stack = || ShapeProto { element_type: 11, dimensions: vec![7, 8], ..ShapeProto::default() };
+    let mut main: Vec<_> =
+        (1..=n).map(|id| named(instruction(id, "copy", stack(), &[], &[]), "jit(step)/jvp(f)/mul")).collect();
+    main.extend((1..=n).map(|i| {
+        let mut it = instruction(n + i, "while", array(8), &[i], &[2]);
+        it.backend_config = br#"{"known_trip_count":{"n":"7"}}"#.to_vec();
+        named(it, "jit(step)/transpose(jvp(f))/while")
+    }));
+    main.extend((1..=n).map(|i| {
+        named(instruction(2 * n + i, "copy", stack(), &[i], &[]), "jit(step)/transpose(jvp(f))/mul")
+    }));
+    let body = vec![instruction(10_000_000, "parameter", array(8), &[], &[])];
+    let places: Vec<_> = (1..=3 * n).map(|id| (id, Vec::new())).collect();
+    alone(&module(vec![computation(2, body), computation(1, main)], &places, false))
+}
+
 /// A module of one input and one output of 32 bytes.
 fn small(metadata: &mut Plane, id: i64, name: &str) {
     let copy = instruction(1, "copy", array(8), &[], &[]);

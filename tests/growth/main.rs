@@ -46,6 +46,9 @@ fn cost(file: &[u8], name: &str) -> (Cost, u64, Duration) {
             if let Told::Session(_, mut session) = one {
                 let report = session.report(&Options::default());
                 std::hint::black_box((to_json(&report).len(), text(&report).len()));
+                // What fixes would save is reckoned where a finding offers one, or where it is asked for.
+                let fixes = ["remat".to_owned(), "donate".to_owned()];
+                std::hint::black_box(session.what_if(&fixes, &Options::default()).is_ok());
             }
         });
         assert!(told > 0, "nothing is said of a made file");
@@ -122,6 +125,7 @@ growth! {
     readers: "readers of one tuple and its parts", 1000, hostile::readers;
     outputs: "outputs that are one array and what lies beside it", 1000, hostile::outputs;
     stacks: "stacks of one loop", 1000, hostile::stacks;
+    loops_and_stacks: "loops of a backward pass and stacks that they might read", 500, hostile::loops_and_stacks;
     modules_of_one_name: "executed modules of one name", 500, hostile::modules_of_one_name;
     modules_of_many_names: "executed modules", 500, hostile::modules_of_many_names;
     modules_of_a_tpu: "modules of a TPU", 500, hostile::modules_of_a_tpu;

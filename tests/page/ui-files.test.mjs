@@ -1,6 +1,6 @@
 // Many files at once: progress, errors on their own file, cancel, a new drop while reading, hosts and comparison.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -48,7 +48,10 @@ test('programs of one name with other arguments are no peers', async () => {
   const large = sharedFile('scenarios/s4_fsdp8_fits.xplane.pb');
   if (!small || !large) return;
   const { page, context } = await openPage();
-  await choose(page, [small, large]);
+  // Made captures all name one host: this one is of another.
+  const moved = readFileSync(large);
+  moved.write('elsewhere', moved.lastIndexOf('synthetic'));
+  await choose(page, [asFile('s1_plan_too_large.xplane.pb', readFileSync(small)), asFile('s4.xplane.pb', moved)]);
   await page.getByRole('heading', { name: '2 captures, 9 devices' }).waitFor();
   assert.match(await page.locator('.lede').innerText(), /GPU_5_bfc.*2\.00 GiB more than the median of 8 devices/);
   const alone = page.getByRole('row', { name: /s1_plan_too_large/ });

@@ -189,6 +189,19 @@ test('a wait that ended well is drawn with what it waited for; where nothing was
   await context.close();
 });
 
+test('without events of an allocator nobody knows what an execution asked for', async () => {
+  const file = sharedFile('captures/made/cpu-jax0.12.0-gpt_plain.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openPage({ hash: '#view=run' });
+  await choose(page, file);
+  const table = page.getByRole('table', { name: 'Executions in order of their start' });
+  await table.waitFor();
+  const heads = (await table.getByRole('columnheader').allInnerTexts()).map((t) => t.trim());
+  const asked = table.locator(`tbody tr > :nth-child(${heads.indexOf('Asked for') + 1})`);
+  assert.deepEqual([...new Set(await asked.allTextContents())], ['–not in the capture']);
+  await context.close();
+});
+
 test('eight devices: each has its allocator, host memory stands apart', async () => {
   const file = sharedFile('scenarios/s4_fsdp8_fits.xplane.pb');
   if (!file) return;

@@ -42,6 +42,7 @@ export interface Refused {
   readonly from: number;
   readonly to: number;
   readonly inUse: number;
+  /** 0 where unknown: then nothing is drawn. */
   readonly bytes: number;
   readonly kind: 'failed' | 'rescued';
   readonly label: string;
@@ -71,9 +72,6 @@ export function series(xs: ArrayLike<number>, bands: readonly Band[], whole?: Ra
   return { xs, bands, totals, peak, whole: whole ?? { from, to: to > from ? to : from + 1 } };
 }
 
-/** A pause that takes more of a window than this leaves no room to read the rest. */
-const PAUSE = 0.75;
-
 /**
  * The part of a series in which something changes, as far as it can be read at once; the whole where that is most of it.
  * Of a long pause the busier side is kept; of a wait the side that led to it, with its beginning.
@@ -81,15 +79,20 @@ const PAUSE = 0.75;
 export function busy(s: Series, waits: readonly number[]): Range {
   const { xs, totals, whole } = s;
   const moments = [...waits];
-  for (let i = 1; i < xs.length; i++) if (totals[i] !== totals[i - 1]) moments.push(xs[i] as number);
+  // Changes that nobody could see count only beside a wait.
+  const least = waits.length > 0 ? 1 : (totals[s.peak] ?? 0) / 500;
+  for (let i = 1; i < xs.length; i++)
+    if (Math.abs((totals[i] ?? 0) - (totals[i - 1] ?? 0)) >= least) moments.push(xs[i] as number);
   moments.sort((a, b) => a - b);
+  // A pause that takes more of it leaves the rest no room; what led to a wait is worth some.
+  const most = waits.length > 0 ? 0.9 : 0.75;
   let low = 0;
   let high = moments.length - 1;
   const at = (i: number) => moments[i] as number;
   while (low < high) {
     let pause = low;
     for (let i = low; i < high; i++) if (at(i + 1) - at(i) > at(pause + 1) - at(pause)) pause = i;
-    if (at(pause + 1) - at(pause) < (at(high) - at(low)) * PAUSE) break;
+    if (at(pause + 1) - at(pause) < (at(high) - at(low)) * most) break;
     const wait = waits.find((w) => w >= at(low) && w <= at(high));
     if (wait === undefined ? pause - low >= high - pause - 1 : wait <= at(pause)) high = pause;
     else low = pause + 1;

@@ -80,8 +80,8 @@ export function paint(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, densi
   write();
 }
 
-/** Words on the ground of the chart, their right end at `px`; gives where they begin. */
-function words(ctx: CanvasRenderingContext2D, text: string, px: number, py: number, ink: string): number {
+/** Words on the ground of the chart, their right end at `px`. */
+function words(ctx: CanvasRenderingContext2D, text: string, px: number, py: number, ink: string): void {
   const width = ctx.measureText(text).width;
   ctx.textAlign = 'right';
   ctx.textBaseline = 'middle';
@@ -89,13 +89,12 @@ function words(ctx: CanvasRenderingContext2D, text: string, px: number, py: numb
   ctx.fillRect(px - width - 4, py - 8, width + 8, 15);
   ctx.fillStyle = color(ink);
   ctx.fillText(text, px, py);
-  return px - width;
 }
 
 /** What was asked for and not there, sticking out of what was in use. Gives what is to be written, once all is drawn. */
 function refused(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale, y: Scale): () => void {
   const fill = { failed: stripes(ctx, LANE_COLOR.failed), rescued: stripes(ctx, LANE_COLOR.rescued) };
-  const seen = p.refused.filter((r) => r.to >= x.from && r.from <= x.to);
+  const seen = p.refused.filter((r) => r.bytes > 0 && r.to >= x.from && r.from <= x.to);
   const from = (r: Refused) => Math.max(f.left, at(x, r.from));
   const top = (r: Refused) => Math.max(f.top, at(y, r.inUse + r.bytes));
   ctx.lineWidth = 2;
@@ -268,10 +267,11 @@ function lanes(ctx: CanvasRenderingContext2D, f: Frame, all: readonly Lane[], x:
   }
 }
 
-/** Capacity and card. One above the frame is named at its top edge. */
+/** Capacity and card, named where nothing that was refused lies. One above the frame is named at its top edge. */
 function levels(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale): void {
   const right = f.width - f.right;
-  let beside = right;
+  const left = p.refused.length > 0;
+  let beside = 0;
   let last = Number.NaN;
   ctx.lineWidth = 1.5;
   for (const level of p.levels) {
@@ -287,9 +287,12 @@ function levels(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale): 
       ctx.setLineDash([]);
     }
     // Levels that are nearly one have their names side by side.
-    beside = Math.abs(py - last) < 15 ? beside - 12 : right - 4;
+    const name = above ? `${level.label} ↑` : level.label;
+    const wide = ctx.measureText(name).width + 12;
+    if (!(Math.abs(py - last) < 15)) beside = left ? f.left - 4 : right + 8;
     last = py;
-    beside = words(ctx, above ? `${level.label} ↑` : level.label, beside, py - 8, '--ink');
+    words(ctx, name, left ? beside + wide : beside - 12, py - 8, '--ink');
+    beside += left ? wide : -wide;
   }
 }
 

@@ -20,10 +20,8 @@ export interface DeviceRow {
   readonly capacityBytes: number | null;
   readonly cardBytes: number | null;
   readonly failed: number;
-  /** How many captures of the same host are newer. */
+  /** How many captures of the same host are newer: then this is an earlier run, which has no peers. */
   readonly newer: number;
-  /** Whether one of these is of the same program. */
-  readonly earlierRun: boolean;
   /** Rows of the same program, this one among them. */
   readonly peers: number;
   /** The largest difference from the median of the peers (devices that ran the same program), as a share of it; null without peers. */
@@ -52,38 +50,31 @@ function program(report: Report): string {
 /** When a run was captured: the name that JAX gives its folder, which is a time. */
 const runFolder = (path: string): string => /(?:^|\/)(\d{4}(?:_\d\d){5})\/[^/]*$/.exec(path)?.[1] ?? '';
 
-/** For each capture, how many of its host are newer (as the folder says, else the file, else the order), and of what. */
-function runsOf(captures: readonly Capture[]): Pick<DeviceRow, 'newer' | 'earlierRun'>[] {
-  const runs = captures.map(({ path, input, report }, file) => ({
-    file,
-    host: report.source.host || `of file ${file}`,
-    program: program(report),
-    folder: runFolder(path),
-    written: input.modified ?? 0,
-    newer: 0,
-    earlierRun: false,
-  }));
-  const seen = new Map<string, Set<string>>();
-  const newestFirst = [...runs].sort((a, b) =>
-    a.folder === b.folder ? b.written - a.written || b.file - a.file : a.folder < b.folder ? 1 : -1,
+/** For each capture, how many of its host are newer: as its folder says, else its file, else the order. */
+function newerRuns(captures: readonly Capture[]): Map<number, number> {
+  const newestFirst = captures
+    .map(({ path, input, report }, file) => ({
+      file,
+      host: report.source.host || `of file ${file}`,
+      folder: runFolder(path),
+      written: input.modified ?? 0,
+    }))
+    .sort((a, b) => (a.folder === b.folder ? b.written - a.written || b.file - a.file : a.folder < b.folder ? 1 : -1));
+  const seen = new Map<string, number>();
+  return new Map(
+    newestFirst.map(({ file, host }) => {
+      const newer = seen.get(host) ?? 0;
+      seen.set(host, newer + 1);
+      return [file, newer];
+    }),
   );
-  const counts = new Map<string, number>();
-  for (const run of newestFirst) {
-    const programs = seen.get(run.host) ?? new Set();
-    seen.set(run.host, programs);
-    run.newer = counts.get(run.host) ?? 0;
-    counts.set(run.host, run.newer + 1);
-    run.earlierRun = programs.has(run.program);
-    programs.add(run.program);
-  }
-  return runs.map(({ newer, earlierRun }) => ({ newer, earlierRun }));
 }
 
 /** Every device of every capture, the odd one out first, earlier runs last. */
 export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
-  const runs = runsOf(captures);
+  const runs = newerRuns(captures);
   const rows = captures.flatMap(({ report }, file): Omit<DeviceRow, 'off' | 'offBytes' | 'offOf' | 'peers'>[] => {
-    const run = runs[file] ?? { newer: 0, earlierRun: false };
+    const newer = runs.get(file) ?? 0;
     const module = analysed(report);
     const needBytes = module === null ? null : (deviceSpace(module)?.need_bytes ?? null);
     const own = report.allocators.filter((a) => a.kind === 'device');
@@ -93,7 +84,7 @@ export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
       const device = mainExecution(report)?.device ?? null;
       return [
         {
-          ...run,
+          newer,
           key: `${file}`,
           file,
           report,
@@ -108,7 +99,7 @@ export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
       ];
     }
     return own.map((a) => ({
-      ...run,
+      newer,
       key: `${file} ${a.name}`,
       file,
       report,
@@ -121,17 +112,27 @@ export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
       failed: failed(a.device),
     }));
   });
-  const medians = new Map<string, { peak: number | null; need: number | null; peers: number }>();
-  for (const name of new Set(rows.map((r) => program(r.report)))) {
-    const own = rows.filter((r) => !r.earlierRun && program(r.report) === name);
-    const known = (of: 'peakBytes' | 'needBytes') => own.flatMap((r) => (r[of] === null ? [] : [r[of] as number]));
-    medians.set(name, { peak: median(known('peakBytes')), need: median(known('needBytes')), peers: own.length });
+  const groups = new Map<string, (typeof rows)[number][]>();
+  for (const r of rows) {
+    // Earlier runs are nobody's peers.
+    const name = r.newer > 0 ? '' : program(r.report);
+    const own = groups.get(name);
+    if (own === undefined) groups.set(name, [r]);
+    else own.push(r);
   }
+  const known = (own: typeof rows, of: 'peakBytes' | 'needBytes') =>
+    own.flatMap((r) => (r[of] === null ? [] : [r[of] as number]));
+  const medians = new Map(
+    [...groups].map(([name, own]) => [
+      name,
+      { peak: median(known(own, 'peakBytes')), need: median(known(own, 'needBytes')), peers: own.length },
+    ]),
+  );
   const share = (value: number | null, middle: number | null) =>
     value === null || middle === null || middle === 0 ? null : Math.abs(value - middle) / middle;
   return rows
     .map((r): DeviceRow => {
-      const group = r.earlierRun ? undefined : medians.get(program(r.report));
+      const group = r.newer > 0 ? undefined : medians.get(program(r.report));
       const { peak, need, peers } = group ?? { peak: null, need: null, peers: 0 };
       const p = share(r.peakBytes, peak);
       const n = share(r.needBytes, need);
@@ -144,7 +145,6 @@ export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
         offOf: p === null && n === null ? null : byPeak ? 'peak' : 'need',
       };
     })
-
     .sort(
       (a, b) =>
         a.newer - b.newer || (b.off ?? 0) - (a.off ?? 0) || a.file - b.file || (a.device ?? 0) - (b.device ?? 0),

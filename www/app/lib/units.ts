@@ -15,15 +15,15 @@ export function size(bytes: number, like = 0): string {
   for (const [unit, one] of UNITS) {
     if (n >= one || (Math.abs(like) >= one && n >= one / 10)) {
       const value = bytes / one;
-      return `${Math.abs(value) >= 1000 ? whole.format(value) : value.toFixed(2)} ${unit}`;
+      return `${Math.abs(value) >= 1000 ? whole.format(value) : value.toFixed(2)} ${unit}`.replace('-', '−');
     }
   }
-  return `${whole.format(bytes)} B`;
+  return exactSize(bytes);
 }
 
 /** `3,991,235,612 B`. */
 export function exactSize(bytes: number): string {
-  return `${whole.format(bytes)} B`;
+  return `${whole.format(bytes)} B`.replace('-', '−');
 }
 
 /** A difference of sizes with its sign: `+104.00 MiB`, `−1.20 GiB`, `±0`. */
@@ -46,9 +46,10 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-/** A share from 0 to 1 as `84.1 %`. */
+/** A share as `84.1 %`. Nearly all is not all, nor nearly nothing nothing. */
 export function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
+  const n = share * 100;
+  return n > 0 && n < 0.05 ? '< 0.1 %' : `${(n < 100 ? Math.min(n, 99.9) : n).toFixed(1)} %`;
 }
 
 /** A length of time: `10.00 s`, `52.4 ms`, `138.5 µs`. */

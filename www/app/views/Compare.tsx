@@ -245,7 +245,7 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
           {findings.length === 0 && <p class="none">Neither has anything to complain about.</p>}
           <ul class="plain-list changes">
             {findings.map(({ change, finding }) => (
-              <li key={`${change} ${finding.id}`} class={`change-${change}`}>
+              <li key={`${change} ${finding.id}`} class={`change-${finding.severity === 'ok' ? 'still' : change}`}>
                 <b>{CHANGE[change]}</b> <SeverityMark severity={finding.severity} />{' '}
                 <span>
                   <Prose text={finding.title} />

@@ -23,7 +23,7 @@ export function FilesView() {
     [captures.length, captures[0]?.id],
   );
   const odd = rows.find((r) => r.off !== null);
-  const earlier = new Set(rows.flatMap((r) => (r.earlierRun ? [r.file] : []))).size;
+  const earlier = new Set(rows.flatMap((r) => (r.newer > 0 ? [r.file] : []))).size;
   const files = useMemo(() => labels(captures, 56), [captures.length, captures[0]?.id]);
   const failed = model.items.filter((i) => i.capture === null);
   const columns = useMemo(
@@ -61,7 +61,7 @@ export function FilesView() {
         numeric: true,
         sort: (r) => r.off,
         cell: (r) =>
-          r.earlierRun ? (
+          r.newer > 0 ? (
             'an earlier run'
           ) : r.off === null ? (
             <Unknown why="no other device ran this program" />
@@ -86,7 +86,7 @@ export function FilesView() {
   return (
     <section aria-labelledby="files-title" class="stack">
       <h1 class="title" id="files-title">
-        {plural(captures.length, 'capture')}, {plural(rows.filter((r) => !r.earlierRun).length, 'device')}
+        {plural(captures.length, 'capture')}, {plural(rows.filter((r) => r.newer === 0).length, 'device')}
         {earlier > 0 && `, ${plural(earlier, 'earlier run')}`}
       </h1>
       {odd?.off != null && (

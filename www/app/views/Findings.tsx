@@ -176,8 +176,9 @@ export function FindingsView({ report }: { report: Report }) {
         {pool !== null && (
           <>
             Every need is drawn on one scale
-            {gauge.capacity !== null && <> against the pool of {size(gauge.capacity)}</>}: what lies left of the line
-            fits.
+            {gauge.capacity !== null &&
+              ` against the pool of ${size(gauge.capacity)}: what lies left of the line fits it when it is empty`}
+            .
           </>
         )}
       </p>

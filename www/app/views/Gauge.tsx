@@ -6,7 +6,7 @@ import type { ComponentChildren } from 'preact';
 import type { Fits } from '../../generated/report';
 import type { Pool, Segment } from '../lib/pool';
 import { plain } from '../lib/text';
-import { byteStep, size, tickSize, ticksBetween } from '../lib/units';
+import { byteStep, count, size, tickSize, ticksBetween } from '../lib/units';
 import { Chip, Size, Tag } from '../ui/basic';
 
 /** The right end of the scale. */
@@ -149,7 +149,7 @@ export function Lens({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
         <polygon points={`0,0 ${(pool.totalBytes / gauge.top) * 100},0 100,10 0,10`} />
       </svg>
       <PoolBar pool={pool} gauge={near} />
-      <p class="soft lens-note">enlarged {Math.round(gauge.top / pool.totalBytes)} times</p>
+      <p class="soft lens-note">enlarged {count(gauge.top / pool.totalBytes)} times</p>
     </div>
   );
 }

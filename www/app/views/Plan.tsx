@@ -14,7 +14,7 @@ import { Name, Size, Tag } from '../ui/basic';
 import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
 import { type Column, DataTable, names, sizes } from '../ui/table';
-import { BufferTable, type Filter, NO_FILTER, passes } from './Buffers';
+import { BufferTable, type Filter, NO_FILTER, passes, Shape } from './Buffers';
 import { Treemap } from './Treemap';
 
 export function PlanView({ report, capture }: { report: Report; capture: Capture }) {
@@ -280,7 +280,7 @@ const donationColumns: readonly Column<DonationPair>[] = [
   { id: 'aliased', head: 'Donated', sort: (p) => (p.aliased ? 1 : 0), cell: (p) => (p.aliased ? 'yes' : <b>no</b>) },
   names('parameter', 'Parameter', (p) => p.parameter, 70),
   names('output', 'Output', (p) => p.output, 40),
-  names('shape', 'Shape', (p) => p.shape, 48),
+  { id: 'shape', head: 'Shape', sort: (p) => p.shape, cell: (p) => <Shape text={p.shape} /> },
 ];
 
 function DonationTable({ plan }: { plan: PlanReport }) {

@@ -133,7 +133,7 @@ function OneAllocator({ report, capture, allocator: a }: { report: Report; captu
   const peak = s.totals[s.peak] ?? 0;
   const far = a.capacity_bytes !== null && a.capacity_bytes > peak * 3;
   // Where memory was short, how much there is belongs into the picture.
-  const short = waits.length > 0 || mine.some(({ e }) => e.outcome === 'failed');
+  const short = waits.some(({ r }) => r.allocator === a.name) || mine.some(({ e }) => e.outcome === 'failed');
   const [toPool, setToPool] = useState(!far || short);
   const start = useMemo(
     () =>
@@ -150,9 +150,9 @@ function OneAllocator({ report, capture, allocator: a }: { report: Report; captu
           from: r.at_ps,
           to: r.at_ps + r.duration_ps,
           inUse: r.in_use_bytes ?? 0,
-          bytes: r.missing?.bytes ?? 0,
+          bytes: r.in_use_bytes === null ? 0 : (r.missing?.bytes ?? 0),
           kind: r.outcome,
-          label: `${r.missing === null ? '' : size(r.missing.bytes)} ${r.outcome === 'failed' ? 'refused' : 'waited for'}`,
+          label: `${size(r.missing?.bytes ?? 0)} ${r.outcome === 'failed' ? 'refused' : 'waited for'}`,
           goesOn: `the wait goes on, ${duration(r.duration_ps)} in all →`,
         }),
       ),

@@ -21,6 +21,10 @@ type Numbered<T> = { readonly row: T; readonly index: number };
 
 const OUTCOME = { ran: 'ran', failed: 'failed', unknown: 'not said', rescued: 'rescued' } as const;
 
+/** Unknown where no event of an allocator says it. */
+const askedFor = (e: Execution): number | null =>
+  e.in_use_start_bytes === null && e.requested_bytes.length === 0 ? null : e.requested_bytes.reduce((n, b) => n + b, 0);
+
 const executionColumns: readonly Column<Numbered<Execution>>[] = [
   durations('start', 'Start', (x) => x.row.start_ps),
   names('module', 'Module', (x) => x.row.module, 50),
@@ -37,7 +41,7 @@ const executionColumns: readonly Column<Numbered<Execution>>[] = [
   },
   durations('duration', 'Call took', (x) => x.row.duration_ps),
   sizes('in_use', 'In use at start', (x) => x.row.in_use_start_bytes),
-  sizes('asked', 'Asked for', (x) => x.row.requested_bytes.reduce((n, b) => n + b, 0), { minor: true }),
+  sizes('asked', 'Asked for', (x) => askedFor(x.row), { minor: true }),
   {
     id: 'kernels',
     head: 'Kernels',
@@ -103,7 +107,12 @@ export function Executions({ report }: { report: Report }) {
 }
 
 function Requests({ of: e }: { of: Execution }) {
-  if (e.requested_bytes.length === 0) return <p class="soft">It asked the allocator for nothing.</p>;
+  if (e.requested_bytes.length === 0)
+    return (
+      <p class="soft">
+        {askedFor(e) === null ? 'The capture does not say what it asked for.' : 'It asked the allocator for nothing.'}
+      </p>
+    );
   return (
     <div>
       <p class="soft">Asked for, in order: outputs, then temp</p>

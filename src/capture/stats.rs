@@ -111,6 +111,13 @@ impl<'a> RawStats<'a> {
     pub fn new(bytes: Padded<'a>) -> RawStats<'a> {
         RawStats(bytes)
     }
+
+    /// The bytes of those still to come.
+    #[inline(always)]
+    #[must_use]
+    pub fn bytes(&self) -> Padded<'a> {
+        self.0
+    }
 }
 
 /// A stat under 128 bytes, the id first and of one or two bytes, as writers put nearly every one; and what follows it.

@@ -132,14 +132,41 @@ impl Recorder {
     }
 
     /// An event of a device.
-    pub(super) fn kernel(&mut self, line: &LineState, device: u16, stats: Padded<'_>) {
+    pub(super) fn kernel(&mut self, line: &LineState, device: u16, id: i64, stats: Padded<'_>) {
         let Some(tables) = self.tables_of(line) else { return };
-        let label = Label::of_kernel(tables, stats);
-        let program = self.program(line.plane(), &label);
+        // Writers put the correlation id first.
+        let mut behind = RawStats::new(stats);
+        let first = behind.next().filter(|s| tables.stats.get(s.metadata_id) == StatKind::Correlation);
+        let first = first.and_then(|s| s.value()?.bits());
+        let known = first.and_then(|_| self.known.get(line.plane(), id, behind.bytes().own()));
+        let (correlation, program) = match known {
+            Some(program) => (first, program),
+            None => self.new_kernel(line.plane(), id, stats, first.map(|_| behind.bytes())),
+        };
         let Some(record) = self.devices.get_mut(usize::from(device)) else { return };
-        if let Some(id) = label.correlation {
+        if let Some(id) = correlation {
             record.kernels.push(id, 0, program);
         }
         record.labelled |= program != NONE;
+    }
+
+    /// The correlation id and the program of a kernel whose stats but the first, a correlation id, are `behind`.
+    #[inline(never)]
+    fn new_kernel(
+        &mut self,
+        plane: usize,
+        id: i64,
+        stats: Padded<'_>,
+        behind: Option<Padded<'_>>,
+    ) -> (Option<u64>, u32) {
+        let Some(tables) = self.tables.get(plane).and_then(Option::as_ref) else { return (None, NONE) };
+        let label = Label::of_kernel(tables, stats);
+        let rest = behind.map(|behind| (behind, Label::of_kernel(tables, behind)));
+        let program = self.program(plane, &label);
+        // A second correlation id would count instead of the first, which is then not all that changes.
+        if let Some((behind, Label { correlation: None, .. })) = rest {
+            self.known.put(plane, id, behind.own(), program);
+        }
+        (label.correlation, program)
     }
 }

@@ -9,6 +9,7 @@ mod chunked;
 mod executions;
 mod intern;
 mod kernels;
+mod labels;
 mod launches;
 mod line;
 mod meaning;

@@ -3,6 +3,7 @@
 use super::chunked::Chunked;
 use super::intern::Interner;
 use super::kernels::Ids;
+use super::labels::Labels;
 use super::line::{Kind, LineMark, LineState, Open, Part, part};
 use super::meaning::Meaning;
 use super::names::Class;
@@ -90,6 +91,8 @@ pub struct Recorder {
     pub(super) programs: Interner<(i64, u32)>,
     /// The last label met: plane, program id, reference of the module's name, number.
     pub(super) last_program: Option<(usize, i64, u64, u32)>,
+    /// Kernels met before.
+    pub(super) known: Labels,
     /// (plane, id, whether the name is a stat's).
     pub(super) names: Interner<(u32, i64, bool)>,
     pub(super) places: Interner<RawPlace>,
@@ -156,6 +159,7 @@ impl Recorder {
             labels,
             programs: Interner::default(),
             last_program: None,
+            known: Labels::default(),
             names: Interner::default(),
             places: Interner::default(),
             allocators: Vec::new(),
@@ -304,7 +308,7 @@ impl Recorder {
         self.note_first(at);
         match line.part {
             Part::Host => {}
-            Part::Device(device) => self.kernel(line, device, stats),
+            Part::Device(device) => self.kernel(line, device, id, stats),
             Part::Launches => self.far_launch(line, at, stats),
             Part::Modules => {
                 let name = self.names.number((line.plane as u32, id, false));

@@ -3,7 +3,7 @@
 
 mod support;
 
-use oomscope::estimate::{Context, Estimator, parse_list};
+use oomscope::estimate::{Estimator, parse_list};
 use oomscope::hlo::Hlo;
 use oomscope::plan::Plan;
 use oomscope::units::Bytes;
@@ -39,7 +39,7 @@ struct Row {
 
 impl Row {
     fn of(program: &str, estimator: &Estimator, fixes: &str, really: Bytes) -> Row {
-        let it = estimator.what_if(&parse_list(fixes).unwrap(), &Context::default());
+        let it = estimator.what_if(&parse_list(fixes).unwrap());
         assert!(it.applicable, "{program} {fixes}: {}", it.how);
         assert!(
             it.need.saturating_sub(it.least) <= it.acts_on,
@@ -146,8 +146,8 @@ fn offers_hold_what_they_promise() {
         for path in support::files(folder, ".hlo.pb") {
             let hlo = Hlo::parse(std::fs::read(&path).unwrap()).unwrap();
             let Some(estimator) = Estimator::new(&hlo, &Plan::build(&hlo, None)) else { continue };
-            for fix in estimator.offered(&Context::default()) {
-                let it = estimator.estimate(fix, &Context::default());
+            for fix in estimator.offered() {
+                let it = estimator.estimate(fix);
                 let what = format!("{} {fix}: {it:?}", path.display());
                 assert!(it.applicable && it.least < it.need && it.least <= it.most, "{what}");
                 assert!(it.need.saturating_sub(it.least) <= it.acts_on, "{what}");

@@ -20,7 +20,7 @@ fn session(path: &Path) -> Session<FileSource> {
 }
 
 fn whole() -> Options {
-    Options { module: None, top: usize::MAX }
+    Options { top: usize::MAX, ..Options::default() }
 }
 
 fn finding<'a>(report: &'a Report, id: &str) -> &'a Finding {

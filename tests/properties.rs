@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 fn report(bytes: &[u8]) -> Report {
     read(bytes, "host.xplane.pb", |_| {})
         .expect("a made capture")
-        .report(&Options { module: None, top: 10_000 })
+        .report(&Options { top: 10_000, ..Options::default() })
 }
 
 /// As JSON, without where in the file things lie.

@@ -5,7 +5,6 @@ use super::modules::{Detail, Modules};
 use super::{Refusal, evidence};
 use crate::bytes::Source;
 use crate::capture::{Checkpoint, Index, modules::backend};
-use crate::estimate;
 use crate::evidence::Kind;
 use crate::evidence::error_text::{ErrorText, MatchedBy, decode};
 use crate::evidence::memory_profile::MemoryProfile;
@@ -13,10 +12,10 @@ use crate::evidence::xla_text::XlaText;
 use crate::facts;
 use crate::findings;
 use crate::model::{
-    LiveMoment, Module, ModuleWhy, PlanMoment, Platform, Report, SourceInfo, SourceKind, WhatIf,
+    Given, LiveMoment, Module, ModuleWhy, PlanMoment, Platform, Report, SourceInfo, SourceKind, WhatIf,
 };
 use crate::run::Run;
-use crate::terms::{Fits, Warning};
+use crate::terms::Warning;
 use crate::units::{Bytes, Picos};
 
 /// What the user chooses.
@@ -26,11 +25,14 @@ pub struct Options {
     pub module: Option<String>,
     /// Rows of a list at most.
     pub top: usize,
+    /// Sizes of pool and card, for what does not have them: a plan alone, a capture without allocator events. What was measured
+    /// stands.
+    pub given: Given,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { module: None, top: 25 }
+        Options { module: None, top: 25, given: Given::default() }
     }
 }
 
@@ -241,6 +243,7 @@ impl<S: Source> Session<S> {
             events.fill(&self.source, chosen, &mut report);
             silent = events.silent(report.platform.jax_version.as_deref());
         }
+        findings::give(&mut report, options.given);
         let detail = chosen.and_then(|i| self.modules.detail(&self.source, i).ok());
         findings::conclude(&mut report, detail.map(|d| &d.facts), detail.map(Detail::estimator), &silent);
         report
@@ -272,24 +275,12 @@ impl<S: Source> Session<S> {
     /// # Errors
     /// Where there is no plan, or an id is none.
     pub fn what_if(&mut self, fixes: &[String], options: &Options) -> Result<WhatIf, String> {
-        let kinds = estimate::parse_list(&fixes.join(",")).map_err(|e| e.to_string())?;
         let report = self.whole_report(options);
         let i = self.choose(options).0.ok_or("the file holds no module")?;
         let detail = self.modules.detail(&self.source, i)?;
         let estimator = detail.estimator().get().ok_or("the module has no plan")?;
         let case = findings::Case::new(&report, Some(&detail.facts), None);
-        let (pool, card) = (case.capacity(), case.card.or(case.text_room().map(|room| room.0)));
-        let done = estimator.what_if(&kinds, &estimate::Context { pool, card, ..Default::default() });
-        let fits = |room: Option<Bytes>| room.map(|room| Fits::into_room(done.least, done.most, room));
-        Ok(WhatIf {
-            fixes: kinds.iter().map(ToString::to_string).collect(),
-            need_bytes: done.need,
-            need_after_least_bytes: done.least,
-            need_after_most_bytes: done.most,
-            fits_pool: fits(pool),
-            fits_card: fits(card),
-            how: done.how,
-        })
+        findings::what_if(&case, estimator, fixes)
     }
 
     /// What is live in an allocator at a moment.

@@ -1,5 +1,6 @@
 //! The arguments. Completions and the manual page are made from them too.
 
+use crate::units::Bytes;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -52,6 +53,12 @@ pub struct Read {
     /// Fixes to combine, as the findings name them: `donate,remat,batch/2`.
     #[arg(long, value_name = "FIXES", value_delimiter = ',')]
     pub what_if: Vec<String>,
+    /// The size of the pool, `60GiB`, to hold a plan against that comes without one; a measured size stands.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub pool: Option<Bytes>,
+    /// The memory of the card, `80GiB`, likewise; of this JAX gives 75 % to the pool unless told otherwise.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub card: Option<Bytes>,
     /// Show only the verdict, one line a capture.
     #[arg(long, short)]
     pub quiet: bool,
@@ -61,6 +68,26 @@ pub struct Read {
     /// Check the analysis on the captures that are built in, one for each finding.
     #[arg(long)]
     pub self_test: bool,
+}
+
+/// A size as people write it: `80GiB`, `80G`, `79.6 GiB`, `85899345920`. Letters without an `i` count in 1024 too, as XLA's do,
+/// but for `KB`, `MB`, `GB` and `TB`, which the makers of cards count in 1000.
+fn size(text: &str) -> Result<Bytes, String> {
+    let no_size = || format!("`{text}` is no size: write it as 80GiB, 512MiB or in bytes");
+    let text = text.trim();
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let number: f64 = number.parse().map_err(|_| no_size())?;
+    let unit = unit.trim().to_ascii_lowercase();
+    let power = |letter: Option<char>| "kmgt".find(letter?).map(|power| power as i32 + 1);
+    let one = match (power(unit.chars().next()), unit.get(1..)) {
+        (None, _) if unit.is_empty() || unit == "b" => 1.0,
+        (Some(power), Some("" | "i" | "ib")) => 1024f64.powi(power),
+        (Some(power), Some("b")) => 1000f64.powi(power),
+        _ => return Err(no_size()),
+    };
+    let bytes = number * one;
+    if (1.0..1e18).contains(&bytes) { Ok(Bytes(bytes as u64)) } else { Err(no_size()) }
 }
 
 /// How a report is shown.
@@ -113,6 +140,23 @@ pub enum Command {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in [
+            ("85899345920", 80 << 30),
+            ("80GiB", 80 << 30),
+            ("80g", 80 << 30),
+            ("1.5 MiB", 3 << 19),
+            ("80GB", 80_000_000_000),
+            ("7 B", 7),
+        ] {
+            assert_eq!(size(text), Ok(Bytes(bytes)), "{text}");
+        }
+        for text in ["", "GiB", "80 apples", "-3GiB", "0", "1e99", "80GiBs", "9999999TiB"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn the_arguments_are_consistent() {

@@ -5,7 +5,7 @@ use super::files::{FileSource, captures_in};
 use super::{FOUND, READ, UNREADABLE, fails, print, usage, write_to};
 use crate::analysis::{self, Options, Session, Told};
 use crate::evidence::error_text::decode;
-use crate::model::Report;
+use crate::model::{Given, Report};
 use crate::plain;
 use crate::report::{markdown, status_words, summarize, summary_text, text, to_json};
 use rayon::prelude::*;
@@ -187,7 +187,11 @@ fn shown<S: crate::bytes::Source>(
 }
 
 fn options(args: &Read) -> Options {
-    Options { module: args.module.clone(), top: if args.top == 0 { usize::MAX } else { args.top } }
+    Options {
+        module: args.module.clone(),
+        top: if args.top == 0 { usize::MAX } else { args.top },
+        given: Given { pool_bytes: args.pool, card_bytes: args.card },
+    }
 }
 
 fn show(args: &Read, outcomes: Vec<Outcome>) -> std::io::Result<u8> {

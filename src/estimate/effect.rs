@@ -1,14 +1,13 @@
-//! What each fix does to a scene, what it acts on, what it costs, and how that was reached.
+//! What each fix does to a scene, and what it acts on.
 
 use super::FixKind;
-use super::picture::{Class, NONE, Picture, Piece, Stories};
+use super::picture::{self, Class, NONE, Picture, Piece, Stories};
 use super::program::{Program, is_float};
 use super::remat::Remat;
 use super::scale;
 use super::scene::{Scene, Side};
 use crate::plan::Plan;
 use crate::terms::Role;
-use crate::units::Bytes;
 use std::collections::HashMap;
 
 /// By which part of itself the temp can come out smaller, and larger, than what stays of the old schedule: XLA schedules and fuses a
@@ -67,6 +66,8 @@ pub(super) struct Basis {
     read_last: HashMap<usize, u32>,
     /// By class the bytes of all pieces that are no outputs, and of the outputs.
     bytes: Vec<[u64; 2]>,
+    /// The same of those that are live when most of the temp is.
+    alive: Vec<[u64; 2]>,
     /// Stands for arrays of the weights' shapes, in [`Picture::classes`].
     pub class_of_weights: u32,
 }
@@ -102,25 +103,31 @@ impl Basis {
             weight_like: true,
             ..Class::default()
         });
-        let mut bytes = vec![[0u64; 2]; picture.classes.len()];
-        for piece in &picture.pieces {
-            if let Some(sums) = bytes.get_mut(piece.class as usize) {
-                let sum = &mut sums[usize::from(piece.returned)];
-                *sum = sum.saturating_add(piece.bytes);
-            }
-        }
-        Basis { picture, program, remat, donatable, extra, read_last, bytes, class_of_weights }
+        let fullest = picture::fullest(picture.moments, &picture.pieces, Piece::is_temp);
+        let bytes = by_class(&picture, |_| true);
+        let alive = by_class(&picture, |piece| (piece.first..=piece.last).contains(&fullest));
+        Basis { picture, program, remat, donatable, extra, read_last, bytes, alive, class_of_weights }
     }
 
     /// Bytes of the buffers that a fix acts on.
     pub fn acts_on(&self, fix: FixKind) -> u64 {
+        self.among(&self.bytes, fix)
+    }
+
+    /// Of these, the bytes that are live at the peak.
+    pub fn alive(&self, fix: FixKind) -> u64 {
+        self.among(&self.alive, fix)
+    }
+
+    fn among(&self, sums: &[[u64; 2]], fix: FixKind) -> u64 {
         let program = &self.program;
-        let shrunk = |sequence| self.bytes(|returned, class| !returned && scale::shrinks(class, sequence));
+        let sum = |which: &dyn Fn(bool, &Class) -> bool| self.sum(sums, which);
+        let shrunk = |sequence| sum(&|returned, class| !returned && scale::shrinks(class, sequence));
         match fix {
             FixKind::Donate => self.donatable.bytes,
             FixKind::DropOutputs => self.extra.bytes,
             FixKind::Remat => self.remat.acts_on,
-            FixKind::FusedAttention => self.bytes(|_, class| class.scaling.scores),
+            FixKind::FusedAttention => sum(&|_, class| class.scaling.scores),
             FixKind::Batch(k) if program.batch.is_some_and(|b| b >= i64::from(k)) => {
                 shrunk(false).saturating_add(program.inputs())
             }
@@ -130,15 +137,30 @@ impl Basis {
             FixKind::Sequence(k) if program.sequence.is_some_and(|s| s >= i64::from(k)) => {
                 shrunk(true).saturating_add(program.inputs())
             }
-            FixKind::Bf16 => self.bytes(|_, class| is_f32_of_step(class)),
+            FixKind::Bf16 => sum(&|_, class| is_f32_of_step(class)),
             FixKind::Bf16State => program
                 .sum(|a| a.state && a.element == F32)
-                .saturating_add(self.bytes(|returned, c| c.weight_like && c.element == F32 || returned)),
+                .saturating_add(sum(&|returned, c| c.weight_like && c.element == F32 || returned)),
             FixKind::Offload => program.optimizer(),
-            FixKind::Shard(_) if self.trains() => program
-                .sum(|a| a.state)
-                .saturating_add(self.bytes(|returned, class| class.weight_like || returned)),
+            FixKind::Shard(_) if self.trains() => {
+                program.sum(|a| a.state).saturating_add(sum(&|returned, class| class.weight_like || returned))
+            }
             _ => 0,
+        }
+    }
+
+    /// Whether a fix brings arrays that are larger than what it takes for sure.
+    pub fn adds(&self, fix: FixKind) -> bool {
+        let program = &self.program;
+        match fix {
+            // The sums of the gradients; casts of the weights.
+            FixKind::Accumulate(_) | FixKind::Bf16 => true,
+            // The weights gathered for use, in place of the part of the state that other devices keep.
+            FixKind::Shard(n) => {
+                let state = program.sum(|a| a.state);
+                program.weights() > state - state / u64::from(n.max(1))
+            }
+            _ => false,
         }
     }
 
@@ -147,12 +169,12 @@ impl Basis {
     }
 
     /// Bytes of some of the pieces; `which` is told whether they are outputs, and what they hold.
-    fn bytes(&self, which: impl Fn(bool, &Class) -> bool) -> u64 {
+    fn sum(&self, sums: &[[u64; 2]], which: &dyn Fn(bool, &Class) -> bool) -> u64 {
         let of_class = |(class, sums): (&Class, &[u64; 2])| {
             let sum = |returned| if which(returned, class) { sums[usize::from(returned)] } else { 0 };
             sum(false).saturating_add(sum(true))
         };
-        self.picture.classes.iter().zip(&self.bytes).map(of_class).fold(0, u64::saturating_add)
+        self.picture.classes.iter().zip(sums).map(of_class).fold(0, u64::saturating_add)
     }
 
     /// Applies a fix to one end of the interval.
@@ -310,101 +332,18 @@ impl Basis {
         }
         scene.outputs = scene.outputs.saturating_sub(freed);
     }
-
-    /// How the numbers of a fix were reached.
-    pub fn how(&self, fix: FixKind) -> String {
-        let acts_on = Bytes(self.acts_on(fix));
-        let program = &self.program;
-        match fix {
-            FixKind::Donate => {
-                let scratch: u64 = self
-                    .picture
-                    .pieces
-                    .iter()
-                    .filter(|p| !p.returned && self.donatable.holds(p))
-                    .map(|p| p.bytes)
-                    .fold(0, u64::saturating_add);
-                let moved = if scratch == 0 {
-                    String::new()
-                } else {
-                    "; what XLA put into their buffers as scratch moves into temp".to_owned()
-                };
-                format!(
-                    "{acts_on} of outputs have a parameter of the same shape, type, layout and sharding{moved}"
-                )
-            }
-            FixKind::DropOutputs => {
-                format!(
-                    "{acts_on} of outputs belong to no parameter; unreturned they live until they are read last"
-                )
-            }
-            FixKind::Remat => {
-                let kept = Bytes(self.remat.boundaries);
-                let rounds: Vec<String> = self.remat.scans.iter().map(i64::to_string).collect();
-                let what = match (self.remat.blocks, rounds.is_empty()) {
-                    (0, _) => format!("a scan of {} rounds", rounds.join(" and ")),
-                    (n, true) => format!("{n} blocks"),
-                    (n, false) => format!("{n} blocks and a scan of {} rounds", rounds.join(" and ")),
-                };
-                format!(
-                    "{acts_on} of forward results of {what} wait for the backward pass; the inputs that remain are {kept}, and one block at a time is computed again"
-                )
-            }
-            FixKind::FusedAttention => {
-                format!("{acts_on} have the shape of attention scores, [batch, heads, sequence, sequence]")
-            }
-            FixKind::Batch(_) => {
-                format!("{acts_on} have the batch of {} in their shape", shown(program.batch))
-            }
-            FixKind::Accumulate(_) => format!(
-                "{acts_on} have the batch of {} in their shape; the sums of the gradients add {}",
-                shown(program.batch),
-                Bytes(program.weights())
-            ),
-            FixKind::Sequence(_) => format!(
-                "{acts_on} have the sequence of {} in their shape, attention scores twice",
-                shown(program.sequence)
-            ),
-            FixKind::Bf16 => format!("{acts_on} of the forward and backward pass are float32"),
-            FixKind::Bf16State => format!("{acts_on} of state, gradients and their copies are float32"),
-            FixKind::Offload => format!(
-                "{acts_on} of state are read by the update alone; at most all of it comes back at once for the update"
-            ),
-            FixKind::Shard(n) => format!(
-                "{acts_on} are parameters, optimizer state and gradients, of which each device keeps 1/{n}; the weights gathered for use are {} in all",
-                Bytes(program.weights())
-            ),
-            FixKind::Pool(percent) => format!("the plan stays; the pool becomes {percent} % of the card"),
-        }
-    }
 }
 
-/// What a fix costs.
-pub(super) fn cost(fix: FixKind) -> String {
-    match fix {
-        FixKind::Donate => "the old arrays can't be used after the call".to_owned(),
-        FixKind::DropOutputs => {
-            "the caller no longer gets them; reduce inside the step what is needed of them".to_owned()
-        }
-        FixKind::Remat => "about one more forward pass of time".to_owned(),
-        FixKind::FusedAttention => "needs a kernel for the dtype and the head size".to_owned(),
-        FixKind::Batch(k) => {
-            format!("{k} times as many steps for the same data; the gradient of a step is noisier")
-        }
-        FixKind::Accumulate(k) => {
-            format!("the {k} parts run one after the other, each with smaller matrix multiplications")
-        }
-        FixKind::Sequence(_) => "shorter contexts".to_owned(),
-        FixKind::Bf16 => "less precision; keep sums, norms and the loss in float32".to_owned(),
-        FixKind::Bf16State => "less precision of the parameters: small updates are lost".to_owned(),
-        FixKind::Offload => "the state crosses the bus twice a step".to_owned(),
-        FixKind::Shard(n) => {
-            format!("{n} devices; weights are gathered before and gradients scattered after use")
-        }
-        FixKind::Pool(_) => {
-            "less room for what lives outside the pool: CUDA context, cuDNN, NCCL, other processes".to_owned()
+/// By class the bytes of some pieces that are no outputs, and of the outputs.
+fn by_class(picture: &Picture, which: impl Fn(&Piece) -> bool) -> Vec<[u64; 2]> {
+    let mut bytes = vec![[0u64; 2]; picture.classes.len()];
+    for piece in picture.pieces.iter().filter(|piece| which(piece)) {
+        if let Some(sums) = bytes.get_mut(piece.class as usize) {
+            let sum = &mut sums[usize::from(piece.returned)];
+            *sum = sum.saturating_add(piece.bytes);
         }
     }
+    bytes
 }
 
 /// Whether something is of a weight's shape and of the backward pass.
@@ -416,8 +355,4 @@ fn is_f32_of_step(class: &Class) -> bool {
     is_float(class.element)
         && class.element == F32
         && matches!(class.role, Some(Role::Forward | Role::Backward | Role::Recomputed))
-}
-
-fn shown(n: Option<i64>) -> String {
-    n.map_or_else(|| "?".to_owned(), |n| n.to_string())
 }

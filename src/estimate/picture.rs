@@ -300,6 +300,18 @@ fn together(values: &mut [Value], mut take: impl FnMut(&[Value])) {
 
 /// The most bytes of some pieces that are live at once.
 pub(super) fn peak(moments: u32, pieces: &[Piece], which: impl Fn(&Piece) -> bool) -> u64 {
+    live(moments, pieces, which).into_iter().max().unwrap_or(0)
+}
+
+/// The first moment at which most bytes are live.
+pub(super) fn fullest(moments: u32, pieces: &[Piece], which: impl Fn(&Piece) -> bool) -> u32 {
+    let live = live(moments, pieces, which);
+    let most = live.iter().copied().max().unwrap_or(0);
+    live.iter().position(|bytes| *bytes == most).map_or(0, |at| at as u32)
+}
+
+/// The bytes live at each moment.
+fn live(moments: u32, pieces: &[Piece], which: impl Fn(&Piece) -> bool) -> Vec<u64> {
     // Damaged plans can have more bytes than can be counted.
     let most_each = u64::MAX / (pieces.len() as u64 + 1);
     let mut steps = vec![0u64; moments as usize + 2];
@@ -311,11 +323,11 @@ pub(super) fn peak(moments: u32, pieces: &[Piece], which: impl Fn(&Piece) -> boo
         steps[last + 1] = steps[last + 1].wrapping_sub(bytes);
     }
     let mut live = 0u64;
-    let lives = steps.into_iter().map(|step| {
-        live = live.wrapping_add(step);
-        live
-    });
-    lives.max().unwrap_or(0)
+    for step in &mut steps {
+        live = live.wrapping_add(*step);
+        *step = live;
+    }
+    steps
 }
 
 #[cfg(test)]
@@ -332,6 +344,7 @@ mod tests {
         assert_eq!(peak(10, &pieces, |_| true), 30);
         assert_eq!(peak(10, &pieces, |piece| piece.bytes < 20), 10);
         assert_eq!(peak(10, &[], |_| true), 0);
+        assert_eq!(fullest(10, &pieces, |_| true), 2);
         // Pieces past the end, as a damaged plan may have them, count at the end.
         assert_eq!(peak(3, &[piece(7, 9, 4), piece(0, 3, 1)], |_| true), 5);
         assert!(peak(3, &[piece(0, 1, u64::MAX), piece(1, 3, u64::MAX)], |_| true) > 1 << 60);

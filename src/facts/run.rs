@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::run::{self, About, Run};
 use crate::terms::{AllocatorKind, Backend, BufferKind, LiveKind};
-use crate::units::{Bytes, Picos};
+use crate::units::{Bytes, Evidence, Picos};
 use std::collections::{BTreeMap, HashMap};
 
 /// Points of a timeline in the report.
@@ -198,6 +198,7 @@ pub fn retries(run: &Run, joined: &Joined) -> Vec<Retry> {
                     what: allocation.what(),
                     obtained: m.obtained,
                     planned: module.launch.len() as u64,
+                    evidence: Evidence::Inferred,
                 })
             }),
             in_use_bytes: r.in_use.map(Bytes),

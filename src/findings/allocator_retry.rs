@@ -47,8 +47,8 @@ fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
             ),
         };
         draft = draft
-            .bytes("request_bytes", m.bytes, Evidence::Inferred)
-            .number("obtained", m.obtained as f64, Evidence::Read)
+            .bytes("request_bytes", m.bytes, m.evidence)
+            .number("obtained", m.obtained as f64, m.evidence)
             .number("planned", m.planned as f64, Evidence::Read);
     }
     if let Some((_, r)) = retry {
@@ -82,7 +82,7 @@ fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
             all.insert(if plan_is_small(case, need) { 0 } else { all.len() }, name_them);
             draft
                 .bytes("need_bytes", need, Evidence::Read)
-                .maybe_bytes("card_bytes", case.card, Evidence::Measured)
+                .maybe_bytes("card_bytes", case.card, case.card_evidence())
                 .cause(
                     "Either the plan is too large for the room that the allocator had, or other arrays filled it. The plan can \
                      be made smaller; which arrays were alive, a device memory profile tells.",
@@ -171,7 +171,7 @@ fn near_miss(case: &Case, at: usize, longest: &Retry, waits: usize) -> Finding {
         .time("wait_ps", longest.duration_ps, longest.evidence)
         .number("waits", waits as f64, longest.evidence);
     if let Some(m) = &longest.missing {
-        draft = draft.bytes("request_bytes", m.bytes, Evidence::Inferred);
+        draft = draft.bytes("request_bytes", m.bytes, m.evidence);
     }
     let mut sentence = capital(&waited(case, longest));
     if waits > 1 {

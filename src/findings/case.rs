@@ -3,8 +3,8 @@
 use super::detail::Detail;
 use crate::estimate::OnDemand;
 use crate::model::{
-    Allocator, AllocatorKind, Backend, Execution, Fits, MissingAllocation, Module, Outcome, PlanReport,
-    Report, Retry, RetryOutcome, Space,
+    Allocator, AllocatorKind, Backend, Execution, MissingAllocation, Module, Outcome, PlanReport, Report,
+    Retry, RetryOutcome, Space,
 };
 use crate::units::{Bytes, Evidence};
 
@@ -106,7 +106,8 @@ impl<'a> Case<'a> {
             Some(ordinal) => devices.iter().find(|d| d.ordinal == ordinal),
             None => devices.first(),
         };
-        device.or(devices.first()).and_then(|d| d.memory_bytes).filter(|b| b.0 > 0)
+        let measured = device.or(devices.first()).and_then(|d| d.memory_bytes).filter(|b| b.0 > 0);
+        measured.or(self.report.given.card_bytes)
     }
 
     /// The pools of devices, with their indexes.
@@ -152,7 +153,7 @@ impl<'a> Case<'a> {
     /// The size of the pool.
     #[must_use]
     pub fn capacity(&self) -> Option<Bytes> {
-        self.pool.and_then(|(_, a)| a.capacity_bytes)
+        self.pool.and_then(|(_, a)| a.capacity_bytes).or(self.report.given.pool_bytes)
     }
 
     /// The size of the pool, else of the card, else what the text of the failure says there is, with what it is called.
@@ -165,11 +166,24 @@ impl<'a> Case<'a> {
     /// How [`Case::limit`] is known.
     #[must_use]
     pub fn limit_evidence(&self) -> Evidence {
-        match self.capacity().or(self.card) {
-            Some(_) => Evidence::Measured,
+        match (self.capacity(), self.card) {
+            (Some(_), _) => self.pool_evidence(),
+            (None, Some(_)) => self.card_evidence(),
             // Texts round: `15.75G`.
-            None => Evidence::Inferred,
+            (None, None) => Evidence::Inferred,
         }
+    }
+
+    /// How [`Case::capacity`] is known: what a user gave was not measured.
+    #[must_use]
+    pub fn pool_evidence(&self) -> Evidence {
+        self.report.given.pool_bytes.map_or(Evidence::Measured, |_| Evidence::Inferred)
+    }
+
+    /// How [`Case::card`] is known.
+    #[must_use]
+    pub fn card_evidence(&self) -> Evidence {
+        self.report.given.card_bytes.map_or(Evidence::Measured, |_| Evidence::Inferred)
     }
 
     /// What memory there is by the text of a failure of the module analysed.
@@ -187,18 +201,20 @@ impl<'a> Case<'a> {
         self.space.map(|s| s.need_bytes)
     }
 
-    /// Bytes in use when the failed execution, else the last one of the module analysed, started.
+    /// Bytes in use when the failed execution started, else that one of the module analysed which found least room.
     #[must_use]
     pub fn in_use_at_start(&self) -> Option<Bytes> {
-        let failed = self.own_failure().and_then(|f| f.execution);
-        let last = || self.executions_here().last().copied();
-        failed.or_else(last).and_then(|(_, e)| e.in_use_start_bytes)
+        match self.own_failure().and_then(|f| f.execution) {
+            Some((_, failed)) => failed.in_use_start_bytes,
+            None => self.executions_here().iter().filter_map(|(_, e)| e.in_use_start_bytes).max(),
+        }
     }
 
-    /// Bytes live then that cannot be arguments of the module analysed. Weakest input: the plan.
+    /// Bytes live then beyond the arguments and constants of the module analysed. Weakest input: the plan.
     #[must_use]
     pub fn other_live(&self) -> Option<Bytes> {
-        Some(self.in_use_at_start()?.saturating_sub(self.space?.parameters_bytes))
+        let space = self.space?;
+        Some(self.in_use_at_start()?.saturating_sub(space.parameters_bytes + space.constants_bytes))
     }
 
     /// Bytes that were free at that start.
@@ -221,16 +237,6 @@ impl<'a> Case<'a> {
         let over = self.need()?.saturating_sub(self.limit()?.0);
         let ran = self.executions().iter().any(|(_, e)| e.outcome == Outcome::Ran);
         (over.0 > 0 && !ran).then_some(over)
-    }
-
-    /// Whether a need fits beside what else is live.
-    #[must_use]
-    pub fn fits(&self, least: Bytes, most: Bytes) -> Option<Fits> {
-        let room = self.limit()?.0.saturating_sub(self.other_live().unwrap_or_default());
-        let fits = Fits::into_room(least, most, room);
-        // What failed on a card of which nobody knows the pool may fail there again.
-        let unsure = self.failure.is_some() && self.capacity().is_none() && fits == Fits::Yes;
-        Some(if unsure { Fits::Maybe } else { fits })
     }
 
     /// Whether the module failed or cannot run: then what makes it large matters more.

@@ -3,6 +3,7 @@
 use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
+use super::room::Span;
 use super::words::{count, name, percent};
 use crate::model::{Execution, Finding, Severity};
 use crate::units::{Bytes, Evidence};
@@ -91,19 +92,17 @@ fn copies(e: &Execution, planned: &HashMap<Bytes, i64>, donated: &HashMap<Bytes,
 }
 
 fn give_up(case: &Case, copies: Copies, function: &str) -> Option<crate::model::Fix> {
-    let space = case.space?;
-    let after = space.need_bytes;
-    let mut fix = fixes::plain(
+    let mut fix = fixes::freeing(
+        case,
         "give-up",
         format!(
             "Let go of the old state before the call: `state = {function}(state, …)`, and no other name for it."
         ),
         "None.",
+        // The old copy is freed too, where it was alive at the call already.
+        Span { least: Bytes::ZERO, most: copies.bytes },
         &format!("Saves the {} copied; the step then needs what its plan says.", copies.bytes),
     );
-    fix.need_after_least_bytes = Some(after);
-    fix.need_after_most_bytes = Some(after);
-    fix.fits_after = case.fits(after, after);
     fix.code = Some(format!(
         "leaf = jax.tree.leaves(state)[0]\nstate = {function}(state, batch)\nassert leaf.is_deleted()  # donated for real"
     ));

@@ -39,11 +39,6 @@ impl Draft {
     /// A number that the finding rests on. Its key ends in its unit.
     pub fn number(mut self, key: &str, value: f64, evidence: Evidence) -> Draft {
         self.0.evidence = self.0.evidence.with(evidence);
-        self.aside(key, value, evidence)
-    }
-
-    /// A number that the finding mentions and does not rest on: an outlook, a share of something else.
-    pub fn aside(mut self, key: &str, value: f64, evidence: Evidence) -> Draft {
         let value = value.min(crate::units::MOST_IN_JSON as f64);
         self.0.numbers.insert(key.into(), Number { value, evidence });
         self
@@ -101,11 +96,10 @@ mod tests {
         let it = Draft::new("x", Severity::Note, "t")
             .bytes("a_bytes", Bytes(1), Evidence::Measured)
             .bytes("b_bytes", Bytes(2), Evidence::Read)
-            .aside("outlook", 3.0, Evidence::Inferred)
             .at("plan", None, "w")
             .done();
         assert_eq!(it.evidence, Evidence::Read);
-        assert_eq!(it.numbers.len(), 3);
+        assert_eq!(it.numbers.len(), 2);
         assert_eq!(it.evidence_at.len(), 1);
     }
 }

@@ -2,28 +2,44 @@
 
 use super::case::Case;
 use super::detail::squeezed;
+use super::room::{Room, Span};
 use super::{peak, words};
 use crate::arrange::Arrange;
-use crate::estimate::{Context, FixKind};
+use crate::estimate::FixKind;
 use crate::hlo::Shape;
 use crate::model::{Buffer, Fits, Fix};
 use crate::units::Bytes;
 
-/// A fix of the program whose effect on the plan is estimated; `None` where the plan has nothing that it acts on.
+/// A fix of the program whose effect on the plan is estimated; `None` where the plan has nothing that it acts on, and where even
+/// at best it saves nothing.
 fn estimated(case: &Case, kind: FixKind, text: impl Into<String>, code: Option<String>) -> Option<Fix> {
-    let context = Context { pool: case.capacity(), free: case.free_at_start(), card: case.card };
-    let it = case.estimator?.get()?.estimate(kind, &context);
-    it.applicable.then(|| Fix {
-        id: it.id,
-        text: text.into(),
-        cost: it.cost,
-        need_after_least_bytes: Some(it.least),
-        need_after_most_bytes: Some(it.most),
-        fits_after: case.fits(it.least, it.most),
-        how: it.how,
-        check: Some(check(case)),
-        code,
-    })
+    let it = case.estimator?.get()?.estimate(kind);
+    if !it.applicable || it.least >= it.need {
+        return None;
+    }
+    let mut fix = plain(&it.id, text, &it.cost, &it.how);
+    fix.check = Some(check(case));
+    fix.code = code;
+    let need = Span { least: it.least, most: it.most };
+    Some(judged(fix, case.room(&[kind]), need, Some(it.launch_most)))
+}
+
+/// A fix with the need after it, what then stays alive beside the step, and whether that fits.
+pub(super) fn judged(mut fix: Fix, room: Option<Room>, need: Span, launch: Option<Bytes>) -> Fix {
+    fix.need_after_least_bytes = Some(need.least);
+    fix.need_after_most_bytes = Some(need.most);
+    if let Some(room) = room {
+        fix.others_after_least_bytes = room.others.map(|others| others.least);
+        fix.others_after_most_bytes = room.others.map(|others| others.most);
+        fix.fits_after = Some(room.fits(need, launch));
+        fix.how = sentences(&[&fix.how, &room.words(need, launch)]);
+    }
+    fix
+}
+
+/// What was said, one after the other.
+pub(super) fn sentences(said: &[&str]) -> String {
+    said.iter().filter(|s| !s.is_empty()).copied().collect::<Vec<_>>().join(" ")
 }
 
 /// A fix whose effect is no number of the plan.
@@ -34,6 +50,8 @@ pub(super) fn plain(id: &str, text: impl Into<String>, cost: &str, how: &str) ->
         cost: cost.into(),
         need_after_least_bytes: None,
         need_after_most_bytes: None,
+        others_after_least_bytes: None,
+        others_after_most_bytes: None,
         fits_after: None,
         how: how.into(),
         check: None,
@@ -50,23 +68,19 @@ pub(super) fn name_arrays() -> Fix {
     fix
 }
 
-/// A fix that frees live arrays: what the pool must then hold at the launch, from `least` to `most`.
+/// A fix that frees arrays which are alive beside the step: the need stays, the others become fewer.
 pub(super) fn freeing(
     case: &Case,
     id: &str,
     text: impl Into<String>,
     cost: &str,
-    freed: Bytes,
+    freed: Span,
     how: &str,
 ) -> Fix {
-    let mut fix = plain(id, text, cost, how);
-    if let (Some(in_use), Some(space)) = (case.in_use_at_start(), case.space) {
-        let after = in_use.saturating_sub(freed) + space.launch_need_bytes;
-        fix.need_after_least_bytes = Some(after);
-        fix.need_after_most_bytes = Some(after);
-        fix.fits_after = case.capacity().map(|capacity| Fits::into_room(after, after, capacity));
-    }
-    fix
+    let fix = plain(id, text, cost, how);
+    let Some((space, others)) = case.space.zip(case.others_after(&[])) else { return fix };
+    let room = case.room(&[]).map(|room| Room { others: Some(others.less(freed)), ..room });
+    judged(fix, room, Span::exactly(space.need_bytes), Some(space.launch_need_bytes))
 }
 
 /// How to see the plan of a changed program before running it.
@@ -191,8 +205,9 @@ pub(super) fn fused_attention(case: &Case) -> Option<Fix> {
     let code =
         "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')  # or a Pallas/Triton kernel";
     let saved = Bytes(rows.bytes.0.saturating_mul(rows.count));
-    if let Some(fix) = estimated(case, FixKind::FusedAttention, text.clone(), Some(code.into())) {
-        return Some(fix);
+    let known = case.estimator.and_then(|e| e.get()).map(|e| e.estimate(FixKind::FusedAttention));
+    if known.is_some_and(|estimate| estimate.applicable) {
+        return estimated(case, FixKind::FusedAttention, text, Some(code.into()));
     }
     let mut fix = plain(
         "fused-attention",
@@ -240,8 +255,9 @@ pub(super) fn larger_pool(case: &Case) -> Option<Fix> {
         return None;
     }
     let fraction = f64::from(percent) / 100.0;
+    let kind = FixKind::Pool(percent);
     let mut fix = plain(
-        &FixKind::Pool(percent).to_string(),
+        &kind.to_string(),
         format!(
             "Give the pool {fraction:.2} of the card: it has {} now.",
             words::percent(capacity.share_of(card)?)
@@ -251,23 +267,17 @@ pub(super) fn larger_pool(case: &Case) -> Option<Fix> {
         } else {
             "Less memory outside the pool for the CUDA/ROCm context, NCCL/RCCL, cuDNN and other processes."
         },
-        &format!(
-            "{need} is {} of the card's {card}. JAX refuses this together with the old name, XLA_PYTHON_CLIENT_MEM_FRACTION.",
-            words::percent(share)
-        ),
+        "JAX refuses this together with the old name, XLA_PYTHON_CLIENT_MEM_FRACTION.",
     );
-    fix.need_after_least_bytes = Some(need);
-    fix.need_after_most_bytes = Some(need);
-    fix.fits_after = Some(if fraction > 0.95 { Fits::Maybe } else { Fits::Yes });
     fix.code = Some(format!("XLA_CLIENT_MEM_FRACTION={fraction:.2}"));
-    Some(fix)
+    let space = case.space?;
+    let plan = Span::exactly(space.need_bytes);
+    Some(judged(fix, case.room(&[kind]), plan, Some(space.launch_need_bytes)))
 }
 
-/// What the pool would have to hold: the plan, or the launch on top of all that was live, whichever is more.
+/// What the pool would have to hold: the plan, and what else was alive.
 pub(super) fn wanted(case: &Case) -> Option<Bytes> {
-    let need = case.need()?;
-    let beside_others = case.in_use_at_start().zip(case.space).map(|(live, s)| live + s.launch_need_bytes);
-    Some(need.max(beside_others.unwrap_or_default()))
+    Some(case.need()? + case.other_live().unwrap_or_default())
 }
 
 /// The fixes in the order of what they achieve.

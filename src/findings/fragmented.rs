@@ -4,6 +4,7 @@ use super::allocator_retry::asked;
 use super::case::Case;
 use super::draft::Draft;
 use super::fixes;
+use super::room::Span;
 use super::words::name;
 use crate::model::{Finding, Severity};
 use crate::units::{Bytes, Evidence};
@@ -12,7 +13,7 @@ use crate::units::{Bytes, Evidence};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk {
     free: Bytes,
-    largest: Bytes,
+    pub largest: Bytes,
     request: Bytes,
 }
 
@@ -76,7 +77,14 @@ fn first(case: &Case, it: Chunk) -> Option<crate::model::Fix> {
     let text = "Run the step once before anything else is loaded, then keep its shapes: its block finds one piece and gets \
                 it again each time.";
     let how = format!("The request of {} fits the {} free once they are in one piece.", it.request, it.free);
-    Some(fixes::freeing(case, "step-first", text, "Another order of start-up.", Bytes::ZERO, &how))
+    Some(fixes::freeing(
+        case,
+        "step-first",
+        text,
+        "Another order of start-up.",
+        Span::exactly(Bytes::ZERO),
+        &how,
+    ))
 }
 
 fn async_allocator(case: &Case) -> Option<crate::model::Fix> {

@@ -2,6 +2,7 @@
 
 use super::case::Case;
 use super::draft::Draft;
+use super::room::Span;
 use super::words::{self, count, name};
 use super::{fixes, op_by_op};
 use crate::arrange::Arrange;
@@ -21,6 +22,10 @@ pub(super) struct Growth {
     pub to: Bytes,
     /// Executions from the last seen one until one no longer fits.
     pub until_full: Option<u64>,
+    /// What the rises that span several executions add up to; nothing where there is none.
+    pub jumps: Bytes,
+    /// Executions more than were seen that these stand for.
+    pub unseen: u64,
 }
 
 /// Fewer rises can be a pipeline that fills up.
@@ -38,13 +43,33 @@ pub(super) fn growth(case: &Case) -> Option<Growth> {
     let starts: Vec<Bytes> =
         case.executions_here().iter().filter_map(|(_, e)| e.in_use_start_bytes).collect();
     let rises: Vec<i128> = starts.windows(2).map(|w| i128::from(w[1].0) - i128::from(w[0].0)).collect();
-    let step = steady(&rises).or_else(|| steady(rises.get(1..)?))?;
+    let (step, rises) = match steady(&rises) {
+        Some(step) => (step, rises.as_slice()),
+        None => (steady(rises.get(1..)?)?, rises.get(1..)?),
+    };
     let (from, to) = (*starts.first()?, *starts.last()?);
     let until_full = until_full(case, to, step);
     if until_full.is_some_and(|n| n > HORIZON) {
         return None;
     }
-    Some(Growth { step, executions: starts.len(), from, to, until_full })
+    let (jumps, unseen) = jumps(rises, step);
+    Some(Growth { step, executions: starts.len(), from, to, until_full, jumps, unseen })
+}
+
+/// The rises that are two steps and more: their sum, and how many executions fewer were seen than they stand for.
+fn jumps(rises: &[i128], step: Bytes) -> (Bytes, u64) {
+    let whole = |rise: i128| (rise + i128::from(step.0) / 2) / i128::from(step.0.max(1));
+    let all = || rises.iter().copied().filter(|rise| whole(*rise) > 1);
+    let unseen: i128 = all().map(|rise| whole(rise) - 1).sum();
+    (Bytes(u64::try_from(all().sum::<i128>()).unwrap_or(u64::MAX)), u64::try_from(unseen).unwrap_or(u64::MAX))
+}
+
+/// Of what a steady rise kept alive, the part that can be outputs of the module itself.
+pub(super) fn kept_outputs(case: &Case) -> Option<Bytes> {
+    let growth = growth(case).filter(|_| !op_by_op::runs_op_by_op(case))?;
+    let kept = growth.to.saturating_sub(growth.from);
+    let executions = kept.0.checked_div(growth.step.0)?;
+    Some(kept.min(Bytes(case.space?.outputs_bytes.0.saturating_mul(executions))))
 }
 
 fn steady(rises: &[i128]) -> Option<Bytes> {
@@ -97,13 +122,28 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
             Evidence::Read,
         );
     }
+    if growth.unseen > 0 {
+        let lost = case.pool.is_some_and(|(_, pool)| pool.chain_breaks > 0);
+        sentence += &format!(
+            "; but {} where {}, as much as {} make",
+            growth.jumps,
+            if lost { "events were lost" } else { "nothing was seen to start" },
+            count(growth.jumps.0.div_ceil(growth.step.0.max(1)), "execution")
+        );
+        draft = draft.number("executions_unseen", growth.unseen as f64, Evidence::Inferred);
+    }
     sentence += ".";
-    if let Some(held) = held_outputs(case) {
-        sentence += &format!(" Still alive at the last start: {held}.");
+    if let Some((held, bytes)) = held_outputs(case) {
+        sentence += &format!(" Still alive at the last start: {held}");
+        let rest = growth.to.saturating_sub(growth.from).saturating_sub(bytes);
+        if growth.unseen > 0 && rest >= growth.step {
+            sentence += &format!("; the other {rest} of the growth came where nothing was seen");
+        }
+        sentence += ".";
     }
     if let Some(n) = growth.until_full.filter(|_| !failed) {
         sentence += &format!(" At this rate the {} from there no longer fits.", nth(n));
-        draft = draft.aside("executions_until_full", n as f64, Evidence::Inferred);
+        draft = draft.number("executions_until_full", n as f64, Evidence::Inferred);
     }
     let holders = holders(case);
     let who = match holders.as_slice() {
@@ -141,7 +181,7 @@ fn release(case: &Case, growth: &Growth, function: &str) -> Option<crate::model:
     let text = format!(
         "Drop the reference to what {function} returned once it is used (`del`, no list, no closure)."
     );
-    Some(fixes::freeing(case, "release", text, "None.", kept, &how))
+    Some(fixes::freeing(case, "release", text, "None.", Span::exactly(kept), &how))
 }
 
 fn to_host(function: &str) -> crate::model::Fix {
@@ -153,7 +193,7 @@ fn to_host(function: &str) -> crate::model::Fix {
 }
 
 /// `outputs of jit_step of executions 0 to 8 (936.00 MiB)`.
-fn held_outputs(case: &Case) -> Option<String> {
+fn held_outputs(case: &Case) -> Option<(String, Bytes)> {
     let of_module = |m: &Option<String>| {
         let (Some(m), Some(own)) = (m, case.module) else { return false };
         *m == own.name || *m == own.base_name
@@ -162,7 +202,7 @@ fn held_outputs(case: &Case) -> Option<String> {
         .report
         .live_at_last_start
         .iter()
-        .filter(|g| g.kind == LiveKind::Outputs && of_module(&g.module))
+        .filter(|g| g.kind == LiveKind::Outputs && g.execution.is_some() && of_module(&g.module))
         .collect();
     let numbers = || groups.iter().filter_map(|g| g.execution);
     let (first, last) = (numbers().min()?, numbers().max()?);
@@ -171,7 +211,7 @@ fn held_outputs(case: &Case) -> Option<String> {
     }
     let bytes: Bytes = groups.iter().map(|g| g.bytes).sum();
     let own = words::name(&case.module?.base_name);
-    Some(format!("outputs of {own} from executions {first} to {last} ({bytes})"))
+    Some((format!("outputs of {own} from executions {first} to {last} ({bytes})"), bytes))
 }
 
 /// The Python events between executions that store things away, else the first few.
@@ -221,6 +261,13 @@ mod tests {
         assert_eq!(steady(&[256, 673_611_776, 3840]), None);
         assert_eq!(steady(&[8 * MIB, -8 * MIB, 8 * MIB, -8 * MIB]), None);
         assert_eq!(steady(&[104 * MIB, 104 * MIB]), None);
+    }
+
+    #[test]
+    fn a_jump_stands_for_the_executions_that_were_not_seen() {
+        let gap = [104 * MIB, 104 * MIB, 416 * MIB, 105 * MIB];
+        assert_eq!(jumps(&gap, Bytes(104 << 20)), (Bytes(416 << 20), 3));
+        assert_eq!(jumps(&[104 * MIB, 110 * MIB], Bytes(104 << 20)), (Bytes::ZERO, 0));
     }
 
     #[test]

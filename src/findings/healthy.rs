@@ -119,7 +119,7 @@ fn unmeasured(case: &Case, draft: Draft, n: u64, modules: u64) -> Draft {
         None => " The capture names no limit of memory, so how much was free is unknown.",
     };
     let draft = match (case.card, case.need()) {
-        (Some(card), Some(need)) if need <= card => draft.bytes("card_bytes", card, Evidence::Measured),
+        (Some(card), Some(need)) if need <= card => draft.bytes("card_bytes", card, case.card_evidence()),
         _ => draft,
     };
     draft.sentence(sentence)

@@ -2,6 +2,7 @@
 
 use super::case::Case;
 use super::draft::Draft;
+use super::room::Span;
 use super::words::{count, list, name, percent};
 use super::{fixes, fragmented, grows_per_execution, op_by_op};
 use crate::arrange::Arrange;
@@ -43,7 +44,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         .bytes("need_bytes", space.need_bytes, Evidence::Read)
         .bytes("launch_need_bytes", space.launch_need_bytes, Evidence::Read)
         .bytes("parameters_bytes", space.parameters_bytes, Evidence::Read)
-        .bytes("pool_bytes", capacity, Evidence::Measured)
+        .bytes("pool_bytes", capacity, case.pool_evidence())
         .bytes("in_use_at_start_bytes", in_use, Evidence::Measured)
         .bytes("free_at_start_bytes", case.free_at_start()?, Evidence::Measured)
         .bytes("other_live_bytes", others, Evidence::Read)
@@ -52,13 +53,14 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         .at("execution", failure.execution.map(|(i, _)| i), "the launch that failed")
         .at("live", None, "the arrays alive at its start, by origin");
     if let Some(before) = groups.iter().find(|g| g.kind == LiveKind::BeforeCapture) {
-        draft = draft.aside("before_capture_bytes", before.bytes.0 as f64, Evidence::Measured);
-        if let Some(hint) = multiple_of_outputs(case, before.bytes) {
+        draft = draft.bytes("before_capture_bytes", before.bytes, Evidence::Measured);
+        if let Some((times, hint)) = multiple_of_outputs(case, before.bytes) {
             sentence += &hint;
+            draft = draft.number("times_the_outputs", times, Evidence::Inferred);
         }
     }
     let large = groups.iter().take(3).filter(|g| g.bytes.0 >= in_use.0 / 100);
-    let fixes: Vec<Option<Fix>> = large.map(|g| fix(case, g)).collect();
+    let fixes: Vec<Option<Fix>> = large.map(|g| fix(case, &groups, g)).collect();
     let draft = draft.sentence(sentence).fixes(fixes::best_first(fixes)).fix(fixes::larger_pool(case));
     Some(draft.done())
 }
@@ -71,6 +73,8 @@ struct Group {
     frame: Option<String>,
     count: Option<u64>,
     bytes: Bytes,
+    /// The size of each array, where all are alike.
+    each: Option<Bytes>,
 }
 
 impl Group {
@@ -101,10 +105,15 @@ fn by_origin(groups: &[LiveGroup]) -> Vec<Group> {
             _ => g.origin.split('(').next().unwrap_or(&g.origin).trim().to_owned(),
         };
         let next = all.len();
+        // Of a transfer the origin has the shape, so that its arrays are alike.
+        let each =
+            g.count.filter(|n| g.kind == LiveKind::DevicePut && *n > 0 && g.bytes.0.is_multiple_of(*n));
+        let each = each.map(|n| Bytes(g.bytes.0 / n));
         let at = *known.entry((g.kind, origin.clone(), g.frame.as_deref())).or_insert(next);
         match all.get_mut(at) {
             Some(it) => {
                 it.bytes += g.bytes;
+                it.each = it.each.filter(|it| Some(*it) == each);
                 it.count = it.count.zip(g.count).map(|(a, b)| a.saturating_add(b));
             }
             None => all.push(Group {
@@ -113,6 +122,7 @@ fn by_origin(groups: &[LiveGroup]) -> Vec<Group> {
                 frame: g.frame.clone(),
                 count: g.count,
                 bytes: g.bytes,
+                each,
             }),
         }
     }
@@ -140,26 +150,41 @@ fn cause(case: &Case, groups: &[Group]) -> String {
 }
 
 /// Only a hint: what is left of the old bytes after the arguments is a whole number of steps' outputs.
-fn multiple_of_outputs(case: &Case, before: Bytes) -> Option<String> {
+fn multiple_of_outputs(case: &Case, before: Bytes) -> Option<(f64, String)> {
     let space = case.space?;
     let rest = before.saturating_sub(space.parameters_bytes);
     let times = rest.share_of(space.outputs_bytes)?;
     let whole = times.round();
     let near = (times - whole).abs() < 0.05 && whole >= 2.0 && space.outputs_bytes.0 >= 1 << 20;
     near.then(|| {
-        format!(
+        let hint = format!(
             " A hint, no more: the old bytes less the arguments are {whole:.0}× the outputs of one execution ({}), as if \
              earlier steps' outputs were kept.",
             space.outputs_bytes
-        )
+        );
+        (times, hint)
     })
 }
 
-fn fix(case: &Case, group: &Group) -> Option<Fix> {
-    let others = case.other_live()?;
-    // Some of a group can be the step's own arguments; no more can be freed than is not.
-    let freed = group.bytes.min(others);
+/// Of a group, the bytes that can be freed: those that are not the step's own arguments. As many of its bytes are arguments as
+/// there are more of these than all other groups can hold.
+fn freeable(case: &Case, groups: &[Group], group: &Group) -> Option<Bytes> {
+    let elsewhere = groups.iter().filter(|g| *g != group && can_be_arguments(case, g)).map(|g| g.bytes).sum();
+    let own = case.space?.parameters_bytes.saturating_sub(elsewhere);
+    Some(group.bytes.saturating_sub(own).min(case.other_live()?))
+}
+
+/// Whether arguments can be among the arrays of a group: not where all of them have a size that no argument has.
+fn can_be_arguments(case: &Case, group: &Group) -> bool {
+    let (Some(each), Some(detail)) = (group.each, case.detail) else { return true };
+    // The allocator rounds sizes up to whole blocks of 256 bytes.
+    detail.parameters().any(|p| p.bytes.0.div_ceil(256) == each.0.div_ceil(256))
+}
+
+fn fix(case: &Case, groups: &[Group], group: &Group) -> Option<Fix> {
+    let freed = freeable(case, groups, group)?;
     let how = format!("Frees at most {freed} of the {} in use at the start.", case.in_use_at_start()?);
+    let freed = Span { least: Bytes::ZERO, most: freed };
     Some(match group.kind {
         LiveKind::DevicePut => {
             let text = "Keep the data on the host and put one batch at a time on the device; or store it in a smaller dtype.";

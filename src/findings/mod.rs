@@ -23,12 +23,14 @@ mod not_donated;
 mod op_by_op;
 mod peak;
 mod pool_smaller_than_card;
+mod room;
 mod stacked_residuals;
 mod step_does_not_fit;
 mod truncated_capture;
 mod unsharded;
 mod verdict;
 mod vocabulary_logits;
+mod what_if;
 mod words;
 mod xla_budget;
 mod xla_rematerialized;
@@ -39,12 +41,15 @@ mod tests;
 pub use case::{Case, Failure};
 pub use detail::{Constant, Detail};
 pub use limits::limits;
+pub use room::{Room, Span};
 pub use step_does_not_fit::{cause_of_role, role_words};
 pub use verdict::verdict;
+pub use what_if::what_if;
 
 use crate::arrange::Arrange;
 use crate::estimate::OnDemand;
-use crate::model::{Finding, Report};
+use crate::model::{Finding, Given, Report};
+use crate::terms::Warning;
 
 /// The rule of one finding.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +96,26 @@ pub fn findings(case: &Case) -> Vec<Finding> {
         all.insert(0, fits);
     }
     all
+}
+
+/// Puts sizes that the user gave into a report that does not have them; of one that it has a warning says so.
+pub fn give(report: &mut Report, given: Given) {
+    let case = Case::new(report, None, None);
+    let known = [("pool", case.capacity(), given.pool_bytes), ("card", case.card, given.card_bytes)];
+    let warnings: Vec<Warning> = known
+        .into_iter()
+        .filter_map(|(what, known, given)| {
+            let (known, given) = (known?, given?);
+            let sentence =
+                format!("the {what} was given as {given}; the capture says {known}, and that stands");
+            (known != given).then(|| Warning::new("given", sentence))
+        })
+        .collect();
+    report.given = Given {
+        pool_bytes: given.pool_bytes.filter(|_| case.capacity().is_none()),
+        card_bytes: given.card_bytes.filter(|_| case.card.is_none()),
+    };
+    report.warnings.extend(warnings);
 }
 
 /// Makes the verdict, the findings and the limits of a report from what is in it; its lists have to be whole.

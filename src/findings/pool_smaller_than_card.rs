@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::draft::Draft;
-use super::words::{name, percent};
+use super::words::{Unit, name, percent};
 use super::{fixes, grows_per_execution, op_by_op};
 use crate::model::{Finding, Severity};
 use crate::units::Evidence;
@@ -25,10 +25,13 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let (has, needs) = (capacity.share_of(card)?, wanted.share_of(card)?);
     // Rounding of the arguments' chunks is nothing else that was alive.
     let alone = wanted.saturating_sub(case.need()?).0 <= wanted.0 / 100;
+    let unit = Unit::adding_up(wanted, &[(vec![capacity, over], wanted)]);
     let mut sentence = format!(
-        "{}{} needs {wanted}, {over} more than the pool ({capacity}, {} of the card) and less than the card ({card}).",
+        "{}{} needs {}, {over} more than the pool ({}, {} of the card) and less than the card ({card}).",
         name(&module.name),
         if alone { "" } else { " with what else was alive" },
+        unit.with_name(wanted),
+        unit.with_name(capacity),
         percent(has),
     );
     if has < DEFAULT_SHARE - 0.02 {
@@ -44,8 +47,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let draft = Draft::new("pool-smaller-than-card", Severity::Note, "The pool is smaller than the card")
         .sentence(sentence)
         .bytes("wanted_bytes", wanted, Evidence::Read)
-        .bytes("pool_bytes", capacity, Evidence::Measured)
-        .bytes("card_bytes", card, Evidence::Measured)
+        .bytes("pool_bytes", capacity, case.pool_evidence())
+        .bytes("card_bytes", card, case.card_evidence())
         .cause(cause)
         .fix(fixes::larger_pool(case))
         .at("allocator", case.pool.map(|(i, _)| i), "its capacity and share of the card");

@@ -12,7 +12,11 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let over = case.over()?;
     let (module, space) = (case.module?, case.space?);
     let (limit, limit_name) = case.limit()?;
-    let unit = Unit::of(space.need_bytes);
+    let parts = vec![space.parameters_bytes, space.outputs_bytes, space.temp_bytes, space.constants_bytes];
+    let unit = Unit::adding_up(
+        space.need_bytes,
+        &[(parts, space.need_bytes), (vec![limit, over], space.need_bytes)],
+    );
     let parts = unit.sum(&[
         (space.parameters_bytes, "parameters"),
         (space.outputs_bytes, "outputs"),

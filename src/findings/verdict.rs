@@ -43,13 +43,14 @@ fn failed(case: &Case) -> Said {
     let short = shortage(case, failure);
     match (failure.request(), free) {
         (Some(m), Some(free)) => {
-            let unit = Unit::of(m.bytes);
+            let own = m.bytes.saturating_sub(free);
+            let sums = if free > m.bytes { Vec::new() } else { vec![(vec![free, own], m.bytes)] };
+            let unit = Unit::adding_up(m.bytes, &sums);
             sentence += &format!(": it asked for {} ({})", unit.with_name(m.bytes), asked(m));
             sentence += &format!(
                 " and found {} free",
                 if free.0 == 0 { "none".into() } else { unit.with_name(free) }
             );
-            let own = m.bytes.saturating_sub(free);
             sentence += &match short {
                 Some(short) if short.0 / 8 * 7 > own.0 => {
                     format!("; its launch as a whole was short by {short}")
@@ -79,7 +80,7 @@ fn failed(case: &Case) -> Said {
         evidence = evidence.with(Evidence::Read);
     } else if let Some(why) = why(case) {
         sentence += &format!(" {why}");
-        evidence = evidence.with(Evidence::Read);
+        evidence = evidence.with(Evidence::Read).with(case.limit_evidence());
     }
     Some((VerdictStatus::OutOfMemory, sentence, evidence))
 }
@@ -127,7 +128,7 @@ fn why(case: &Case) -> Option<String> {
 fn cannot_run(case: &Case) -> Said {
     let (module, need, over) = (case.module?, case.need()?, case.over()?);
     let (limit, what) = case.limit()?;
-    let unit = Unit::of(need);
+    let unit = Unit::adding_up(need, &[(vec![limit, over], need)]);
     let sentence = format!(
         "{} cannot run: its plan needs {}, the {what} has {}, short by {}.",
         name(&module.name),
@@ -189,7 +190,7 @@ fn fits(case: &Case, findings: &[Finding]) -> Said {
         return Some((VerdictStatus::Fits, sentence, Evidence::Measured));
     }
     if case.report.source.kind != SourceKind::Xspace {
-        return None;
+        return fits_what_was_given(case);
     }
     let (n, _) = healthy::ran(case)?;
     let unsure = case.report.executions.iter().all(|e| e.outcome == Outcome::Unknown);
@@ -202,6 +203,22 @@ fn fits(case: &Case, findings: &[Finding]) -> Said {
     }
     sentence += &format!(". How much room was left the capture does not say.{but}");
     Some((VerdictStatus::Fits, sentence, evidence))
+}
+
+/// A plan alone, held against the pool or card that the user named.
+fn fits_what_was_given(case: &Case) -> Said {
+    let (module, need) = (case.module?, case.need()?);
+    let room = case.capacity().map(|pool| (pool, "pool"));
+    let (limit, what) = room.or_else(|| case.card.map(|card| (card, "card")))?;
+    let left = limit.saturating_sub(need);
+    let unit = Unit::adding_up(limit, &[(vec![need, left], limit)]);
+    let sentence = format!(
+        "{} needs {} by its plan and fits an empty {what} of {}, {left} to spare. What else will be alive the plan does not say.",
+        name(&module.name),
+        unit.with_name(need),
+        unit.with_name(limit)
+    );
+    Some((VerdictStatus::Fits, sentence, Evidence::Read.with(case.limit_evidence())))
 }
 
 fn cannot_tell(case: &Case) -> (VerdictStatus, String, Evidence) {
@@ -217,7 +234,8 @@ fn cannot_tell(case: &Case) -> (VerdictStatus, String, Evidence) {
             "Whether that fits cannot be told: the capture holds no execution and no allocator events."
         }
         (_, Some(_)) => {
-            "Whether that fits cannot be told from the plan alone: it says nothing of the pool or of other arrays."
+            "Whether that fits cannot be told from the plan alone: it says nothing of the pool or of other arrays. \
+             On the command line --pool or --card gives a size to hold it against."
         }
         (_, None) => "What failed cannot be told from this file alone.",
     };

@@ -6,29 +6,61 @@ use crate::units::Bytes;
 
 /// The unit that several sizes of one sum are written in, so that a reader can add them up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unit(u32, &'static str);
+pub(super) struct Unit {
+    shift: u32,
+    name: &'static str,
+    decimals: u32,
+}
+
+/// Every unit, the largest first.
+const UNITS: [(u32, &str); 5] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];
+
+/// Of a sum, smaller parts than this may round to nothing.
+const VANISHING: u64 = 2000;
 
 impl Unit {
     /// The unit in which `size` is written on its own.
     pub fn of(size: Bytes) -> Unit {
-        [Unit(40, "TiB"), Unit(30, "GiB"), Unit(20, "MiB"), Unit(10, "KiB")]
-            .into_iter()
-            .find(|u| size.0 >= 1 << u.0)
-            .unwrap_or(Unit(0, "B"))
+        let (shift, name) = UNITS.into_iter().find(|u| size.0 >= 1 << u.0).unwrap_or((0, "B"));
+        Unit { shift, name, decimals: if shift == 0 { 0 } else { 2 } }
+    }
+
+    /// The unit of `size` with as many decimals as it takes for parts, as they are written, to add up to their total; the next
+    /// smaller one where that takes too many. Parts that are worth showing must not vanish.
+    pub fn adding_up(size: Bytes, sums: &[(Vec<Bytes>, Bytes)]) -> Unit {
+        let own = Unit::of(size);
+        let smaller = UNITS.into_iter().find(|u| u.0 < own.shift && u.0 > 0);
+        let smaller = smaller.map(|(shift, name)| Unit { shift, name, decimals: 2 });
+        let finer = |unit: Unit| [unit, Unit { decimals: unit.decimals + 1, ..unit }];
+        let all = [Some(own), smaller].into_iter().flatten().filter(|unit| unit.shift > 0).flat_map(finer);
+        let adds_up = |unit: &Unit| {
+            sums.iter().all(|(parts, total)| {
+                let vanishes = |part: &Bytes| unit.rounded(*part) == 0 && part.0 > total.0 / VANISHING;
+                let sum: u128 = parts.iter().map(|part| unit.rounded(*part)).sum();
+                sum == unit.rounded(*total) && !parts.iter().any(vanishes)
+            })
+        };
+        all.clone().find(adds_up).or_else(|| all.last()).unwrap_or(own)
+    }
+
+    /// `size` in the last decimal of this unit.
+    fn rounded(self, size: Bytes) -> u128 {
+        let scaled = u128::from(size.0) * 10u128.pow(self.decimals);
+        if self.shift == 0 { scaled } else { (scaled + (1 << (self.shift - 1))) >> self.shift }
     }
 
     /// `size` in this unit, without its name.
     pub fn number(self, size: Bytes) -> String {
-        if self.0 == 0 {
-            size.0.to_string()
-        } else {
-            format!("{:.2}", size.0 as f64 / (1u64 << self.0) as f64)
+        let (n, one) = (self.rounded(size), 10u128.pow(self.decimals));
+        match self.decimals as usize {
+            0 => n.to_string(),
+            decimals => format!("{}.{:0decimals$}", n / one, n % one),
         }
     }
 
     /// `size` in this unit, with its name.
     pub fn with_name(self, size: Bytes) -> String {
-        format!("{} {}", self.number(size), self.1)
+        format!("{} {}", self.number(size), self.name)
     }
 
     /// `0.31 parameters + 3.41 temp`: the parts that can be seen in this unit.
@@ -122,6 +154,21 @@ mod tests {
         assert_eq!(unit.with_name(Bytes(3_991_235_612)), "3.72 GiB");
         assert_eq!(unit.sum(&parts), "0.30 parameters + 3.41 temp");
         assert_eq!(Unit::of(Bytes(7)).with_name(Bytes(7)), "7 B");
+    }
+
+    #[test]
+    fn what_is_written_adds_up() {
+        let (need, parameters, temp) = (Bytes(3_991_235_612), Bytes(324_602_376), Bytes(3_666_631_960));
+        let unit = Unit::adding_up(need, &[(vec![parameters, Bytes(1276), temp], need)]);
+        assert_eq!(unit.sum(&[(parameters, "parameters"), (temp, "temp")]), "0.302 parameters + 3.415 temp");
+        assert_eq!(unit.with_name(need), "3.717 GiB");
+        // Two decimals do where they can.
+        let unit = Unit::adding_up(Bytes(3 << 30), &[(vec![Bytes(1 << 30), Bytes(2 << 30)], Bytes(3 << 30))]);
+        assert_eq!(unit.with_name(Bytes(3 << 30)), "3.00 GiB");
+        assert_eq!(
+            Unit::adding_up(Bytes(9), &[(vec![Bytes(4), Bytes(5)], Bytes(9))]).with_name(Bytes(9)),
+            "9 B"
+        );
     }
 
     #[test]

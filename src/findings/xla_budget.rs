@@ -2,10 +2,10 @@
 
 use super::case::Case;
 use super::draft::Draft;
+use super::room::Span;
 use super::words::name;
 use super::{budget, fixes, grows_per_execution};
 use crate::model::{Finding, Severity};
-use crate::terms::Fits;
 use crate::units::{Bytes, Evidence};
 
 /// Below this XLA would have to work with a fraction of what it wants; it fails to, and compiles for a long time.
@@ -53,11 +53,8 @@ fn smaller_budget(case: &Case, factor: u64, free: Bytes) -> Option<crate::model:
         "More is computed twice or in a worse order; XLA may still miss its budget.",
         "The budget is a goal, not a limit: look at the temp size of the new plan.",
     );
-    let least = space.need_bytes.saturating_sub(space.temp_bytes) + free;
-    fix.need_after_least_bytes = Some(least.min(space.need_bytes));
-    fix.need_after_most_bytes = Some(space.need_bytes);
-    fix.fits_after =
-        case.capacity().map(|c| Fits::into_room(least.min(space.need_bytes), space.need_bytes, c));
     fix.code = Some(format!("XLA_FLAGS=--xla_gpu_memory_limit_slop_factor={factor}"));
-    Some(fix)
+    let least = space.need_bytes.saturating_sub(space.temp_bytes) + free;
+    let need = Span { least: least.min(space.need_bytes), most: space.need_bytes };
+    Some(fixes::judged(fix, case.room(&[]), need, Some(space.launch_need_bytes)))
 }

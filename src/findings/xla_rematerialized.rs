@@ -27,7 +27,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
             " (a budget of about {} for temp, from the card's size; the plan uses {})",
             budget.temp, space.temp_bytes
         );
-        draft = draft.aside("temp_budget_bytes", budget.temp.0 as f64, Evidence::Inferred);
+        draft = draft.bytes("temp_budget_bytes", budget.temp, Evidence::Inferred);
     }
     sentence += ".";
     let draft = draft

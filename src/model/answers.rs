@@ -46,9 +46,15 @@ pub struct WhatIf {
     pub need_after_least_bytes: Bytes,
     /// The need after them is at most this.
     pub need_after_most_bytes: Bytes,
-    /// Whether that fits the pool; null where its size is unknown.
+    /// Of other arrays, at least so much stays alive beside the step; null where no run shows it.
+    pub others_after_least_bytes: Option<Bytes>,
+    /// Of other arrays, at most so much stays alive beside the step; null where no run shows it.
+    pub others_after_most_bytes: Option<Bytes>,
+    /// The size of the pool after them; null where it is unknown.
+    pub pool_after_bytes: Option<Bytes>,
+    /// Whether the need, with what stays alive beside it, fits the pool; null where its size is unknown.
     pub fits_pool: Option<Fits>,
-    /// Whether that fits the card; null where its size is unknown.
+    /// Whether the need, with what stays alive beside it, fits the card; null where its size is unknown.
     pub fits_card: Option<Fits>,
     /// How the numbers were reached.
     pub how: String,

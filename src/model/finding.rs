@@ -76,7 +76,11 @@ pub struct Fix {
     pub need_after_least_bytes: Option<Bytes>,
     /// The need after it is at most this.
     pub need_after_most_bytes: Option<Bytes>,
-    /// Whether that fits the pool.
+    /// Of other arrays, at least so much stays alive beside the step; null where no run shows it.
+    pub others_after_least_bytes: Option<Bytes>,
+    /// Of other arrays, at most so much stays alive beside the step; null where no run shows it.
+    pub others_after_most_bytes: Option<Bytes>,
+    /// Whether the need, with what stays alive beside it, fits the pool (else the card).
     pub fits_after: Option<Fits>,
     /// How the numbers were reached.
     pub how: String,

@@ -32,7 +32,7 @@ pub use crate::terms::{
     AllocatorKind, Backend, BufferKind, Fits, LiveKind, MemoryAnalysis, Outcome, RetryOutcome, Role,
     Severity, SourceLine, Warning,
 };
-use crate::units::Evidence;
+use crate::units::{Bytes, Evidence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,8 @@ pub struct Report {
     pub source: SourceInfo,
     /// Where the program ran.
     pub platform: Platform,
+    /// Sizes that the user gave, where what was read does not have them.
+    pub given: Given,
     /// What was wrong with the file; the report is of the rest.
     pub warnings: Vec<Warning>,
     /// One sentence that answers the first question: what failed and by how much, or how much room was left.
@@ -85,6 +87,15 @@ pub struct Report {
     pub memory_profile: Option<MemoryProfileReport>,
 }
 
+/// Sizes that the user gave.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Given {
+    /// The size of the pool.
+    pub pool_bytes: Option<Bytes>,
+    /// The memory of the card.
+    pub card_bytes: Option<Bytes>,
+}
+
 impl Report {
     /// A report that says nothing yet but what was read.
     #[must_use]
@@ -94,6 +105,7 @@ impl Report {
             tool: Tool { name: "oomscope".into(), version: env!("CARGO_PKG_VERSION").into() },
             source,
             platform,
+            given: Given::default(),
             warnings: Vec::new(),
             verdict: Verdict {
                 status: VerdictStatus::CannotTell,

@@ -192,6 +192,8 @@ pub struct MissingAllocation {
     pub obtained: u64,
     /// Of how many.
     pub planned: u64,
+    /// How it is known: which request it was is concluded from the plan and from those that were obtained.
+    pub evidence: Evidence,
 }
 
 /// Live arrays of one origin.

@@ -1,7 +1,7 @@
 //! The report as Markdown, for an issue tracker.
 
 use super::text::status_words;
-use crate::model::{BufferKind, Finding, Fits, OpByOp, Report, Severity};
+use crate::model::{BufferKind, Finding, Fits, Fix, OpByOp, Report, Severity};
 use crate::plain::{plain, short, usual_shape};
 use crate::units::{Bytes, Evidence};
 use std::fmt::Write;
@@ -50,42 +50,56 @@ pub fn markdown(report: &Report) -> String {
 }
 
 fn findings(out: &mut String, report: &Report) {
+    let mut told = Vec::new();
     for f in &report.findings {
         let _ = writeln!(out, "### {} {}\n", severity(f.severity), text(&f.title));
         let _ = writeln!(out, "{} *({})*\n", text(&f.sentence), class(f.evidence));
         if !f.cause.is_empty() {
             let _ = writeln!(out, "{}\n", text(&f.cause));
         }
-        fixes(out, f);
+        fixes(out, f, &mut told);
     }
     if let Some(check) = report.findings.iter().flat_map(|f| &f.fixes).find_map(|fix| fix.check.as_deref()) {
         let _ = writeln!(out, "What a fix really needs, before anything runs: {}\n", code(check));
     }
 }
 
-fn fixes(out: &mut String, f: &Finding) {
+/// Less of other arrays is rounding.
+const WORTH_A_WORD: Bytes = Bytes(16 << 20);
+
+/// The fixes of a finding; of those `told` already, no code again.
+fn fixes<'a>(out: &mut String, f: &'a Finding, told: &mut Vec<&'a Fix>) {
     if f.fixes.is_empty() {
         return;
     }
     out.push_str("| fix | cost | need after | fits |\n|---|---|---|---|\n");
     for fix in &f.fixes {
-        let need = match (fix.need_after_least_bytes, fix.need_after_most_bytes) {
-            (Some(a), Some(b)) if a == b => a.to_string(),
-            (Some(a), Some(b)) => format!("{a} to {b}"),
-            _ => String::new(),
+        let span = |least: Option<Bytes>, most: Option<Bytes>| match (least?, most?) {
+            (a, b) if a == b => Some(a.to_string()),
+            (a, b) => Some(format!("{a} to {b}")),
         };
+        let need = span(fix.need_after_least_bytes, fix.need_after_most_bytes).unwrap_or_default();
+        let others = span(fix.others_after_least_bytes, fix.others_after_most_bytes);
+        let others = others.filter(|_| fix.others_after_most_bytes > Some(WORTH_A_WORD));
+        let others = others.map_or_else(String::new, |others| format!(" beside {others} of other arrays"));
         let fits = match fix.fits_after {
             Some(Fits::Yes) => "yes",
             Some(Fits::No) => "no",
             Some(Fits::Maybe) => "maybe",
             None => "",
         };
-        let _ = writeln!(out, "| {} | {} | {need} | {fits} |", text(&fix.text), text(&fix.cost));
+        let _ = writeln!(out, "| {} | {} | {need}{others} | {fits} |", text(&fix.text), text(&fix.cost));
     }
     out.push('\n');
-    for code in f.fixes.iter().filter_map(|fix| fix.code.as_deref()) {
-        let lines: Vec<_> = code.lines().map(|line| plain(line).replace("```", "` ` `")).collect();
-        let _ = writeln!(out, "```python\n{}\n```\n", lines.join("\n"));
+    for fix in &f.fixes {
+        if told.contains(&fix) {
+            continue;
+        }
+        told.push(fix);
+        if let Some(code) = &fix.code {
+            let lines: Vec<_> = code.lines().map(|line| plain(line).replace("```", "` ` `")).collect();
+            let _ = writeln!(out, "```python\n{}\n```\n", lines.join("\n"));
+        }
     }
 }
 

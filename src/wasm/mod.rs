@@ -137,7 +137,7 @@ impl Capture {
     fn options(&self, module: Option<String>, top: usize) -> Result<Options, JsValue> {
         match &module {
             Some(name) if !self.session.has_module(name) => Err(refusal(self.session.unknown_module(name))),
-            _ => Ok(Options { module, top }),
+            _ => Ok(Options { module, top, ..Options::default() }),
         }
     }
 

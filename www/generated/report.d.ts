@@ -294,6 +294,10 @@ export interface Report {
    */
   findings: Finding[];
   /**
+   * Sizes that the user gave, where what was read does not have them.
+   */
+  given: Given;
+  /**
    * What this capture cannot tell.
    */
   limits: Limit[];
@@ -1040,7 +1044,7 @@ export interface Fix {
    */
   cost: string;
   /**
-   * Whether that fits the pool.
+   * Whether the need, with what stays alive beside it, fits the pool (else the card).
    */
   fits_after: Fits | null;
   /**
@@ -1060,6 +1064,14 @@ export interface Fix {
    */
   need_after_most_bytes: Bytes | null;
   /**
+   * Of other arrays, at least so much stays alive beside the step; null where no run shows it.
+   */
+  others_after_least_bytes: Bytes | null;
+  /**
+   * Of other arrays, at most so much stays alive beside the step; null where no run shows it.
+   */
+  others_after_most_bytes: Bytes | null;
+  /**
    * What to do.
    */
   text: string;
@@ -1076,6 +1088,19 @@ export interface Number {
    * The value; bytes, picoseconds, counts or a share, as the key's ending says.
    */
   value: number;
+}
+/**
+ * Sizes that the user gave.
+ */
+export interface Given {
+  /**
+   * The memory of the card.
+   */
+  card_bytes: Bytes | null;
+  /**
+   * The size of the pool.
+   */
+  pool_bytes: Bytes | null;
 }
 /**
  * Something this capture cannot tell.
@@ -1821,6 +1846,10 @@ export interface MissingAllocation {
    */
   bytes: Bytes;
   /**
+   * How it is known: which request it was is concluded from the plan and from those that were obtained.
+   */
+  evidence: Evidence;
+  /**
    * `output` or `temp`.
    */
   kind: BufferKind;
@@ -1910,11 +1939,11 @@ export interface Warning {
  */
 export interface WhatIf {
   /**
-   * Whether that fits the card; null where its size is unknown.
+   * Whether the need, with what stays alive beside it, fits the card; null where its size is unknown.
    */
   fits_card: Fits | null;
   /**
-   * Whether that fits the pool; null where its size is unknown.
+   * Whether the need, with what stays alive beside it, fits the pool; null where its size is unknown.
    */
   fits_pool: Fits | null;
   /**
@@ -1937,4 +1966,16 @@ export interface WhatIf {
    * The need of the plan as it is.
    */
   need_bytes: Bytes;
+  /**
+   * Of other arrays, at least so much stays alive beside the step; null where no run shows it.
+   */
+  others_after_least_bytes: Bytes | null;
+  /**
+   * Of other arrays, at most so much stays alive beside the step; null where no run shows it.
+   */
+  others_after_most_bytes: Bytes | null;
+  /**
+   * The size of the pool after them; null where it is unknown.
+   */
+  pool_after_bytes: Bytes | null;
 }

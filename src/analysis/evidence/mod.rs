@@ -51,6 +51,8 @@ fn fix(id: &str, text: &str, cost: &str, how: &str) -> Fix {
         cost: cost.into(),
         need_after_least_bytes: None,
         need_after_most_bytes: None,
+        others_after_least_bytes: None,
+        others_after_most_bytes: None,
         fits_after: None,
         how: how.into(),
         check: None,

@@ -56,6 +56,7 @@ pub fn report() -> Report {
                 memory_bytes: Some(Bytes(4000 * MIB)),
             }],
         },
+        given: Given::default(),
         warnings: Vec::new(),
         verdict: Verdict {
             status: VerdictStatus::CannotTell,
@@ -156,6 +157,7 @@ pub fn failed(report: &mut Report, mib: u64, largest: u64) {
             what: "temp block".into(),
             obtained: 1,
             planned: 2,
+            evidence: Evidence::Inferred,
         }),
         in_use_bytes: Some(Bytes(mib * MIB)),
         free_bytes: Some(Bytes(3000 * MIB).saturating_sub(Bytes(mib * MIB))),

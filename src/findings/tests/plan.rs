@@ -178,7 +178,7 @@ fn rematerialization_is_a_note_with_its_budget() {
     assert!(!findings(&report, &Detail::default()).contains_key("xla-rematerialized"));
     report.modules[0].rematerialized_instructions = 89;
     let it = &findings(&report, &Detail::default())["xla-rematerialized"];
-    assert_eq!((it.severity, it.evidence), (Severity::Note, Evidence::Read));
+    assert_eq!((it.severity, it.evidence), (Severity::Note, Evidence::Inferred));
     assert!(it.sentence.contains("89 instructions"), "{}", it.sentence);
 }
 

@@ -1,14 +1,14 @@
 //! The findings as text.
 
 use super::{Page, tag};
-use crate::model::WhatIf;
-use crate::model::{Fits, Report, Severity};
+use crate::model::{Fits, Fix, Report, Severity, WhatIf};
 
 pub(super) fn findings(out: &mut Page, report: &Report) {
     if report.findings.is_empty() {
         return;
     }
     out.title("Findings", "");
+    let mut told: Vec<(&Fix, &str)> = Vec::new();
     for f in &report.findings {
         let severity = match f.severity {
             Severity::Error => "ERROR",
@@ -23,6 +23,11 @@ pub(super) fn findings(out: &mut Page, report: &Report) {
             out.wrapped("  Why: ", &f.cause);
         }
         for fix in &f.fixes {
+            if let Some((_, finding)) = told.iter().find(|(other, _)| *other == fix) {
+                out.wrapped("  → ", &format!("{}, as with {finding} above", fix.id));
+                continue;
+            }
+            told.push((fix, &f.id));
             out.wrapped("  → ", &format!("{} ({})", fix.text, fix.id));
             if !fix.cost.is_empty() {
                 out.wrapped("    Cost: ", &fix.cost);
@@ -50,10 +55,15 @@ pub(super) fn findings(out: &mut Page, report: &Report) {
     // All of them are of the one module analysed.
     if let Some(check) = report.findings.iter().flat_map(|f| &f.fixes).find_map(|fix| fix.check.as_ref()) {
         out.gap();
+        out.wrapped("", RECKONED);
         out.wrapped("", "What a fix really needs, before anything runs:");
         out.line(&format!("  {}", super::plain(check)));
     }
 }
+
+/// How the intervals of all fixes were reached.
+const RECKONED: &str =
+    "A need after fixes is the peak of the plan's schedule without what they take, at best and at worst.";
 
 /// The answer to `--what-if` as text.
 #[must_use]
@@ -63,6 +73,9 @@ pub fn what_if_text(answer: &WhatIf) -> String {
     let (least, most) = (answer.need_after_least_bytes, answer.need_after_most_bytes);
     let after = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let mut line = format!("need {} → {after}", answer.need_bytes);
+    if least >= answer.need_bytes && most > answer.need_bytes {
+        line.push_str(", more than now");
+    }
     for (what, fits) in [("pool", answer.fits_pool), ("card", answer.fits_card)] {
         match fits {
             Some(Fits::Yes) => line.push_str(&format!("; fits the {what}")),
@@ -71,7 +84,13 @@ pub fn what_if_text(answer: &WhatIf) -> String {
             None => {}
         }
     }
+    if answer.fits_pool.is_none() && answer.fits_card.is_none() {
+        line.push_str("; whether that fits cannot be told: the file names neither pool nor card (--pool or --card gives its size)");
+    }
     out.wrapped("  ", &line);
     out.wrapped("  ", &answer.how);
+    if least != most {
+        out.wrapped("  ", RECKONED);
+    }
     out.text
 }

@@ -174,16 +174,6 @@ pub(super) fn retries(out: &mut Page, report: &Report) {
                 e.number
             );
         }
-        if let Some(m) = &r.missing {
-            let _ = write!(
-                line,
-                "; waited for {} ({}), {} of {} obtained before",
-                m.bytes,
-                short(&m.what, 60),
-                m.obtained,
-                m.planned
-            );
-        }
         if let Some(free) = r.free_bytes {
             let _ = write!(line, "; {free} were free");
         }
@@ -194,7 +184,19 @@ pub(super) fn retries(out: &mut Page, report: &Report) {
             let by = f.frame.as_deref().unwrap_or(&f.by);
             let _ = write!(line, "; meanwhile {} ×{} freed by {}", f.bytes, f.count, short(by, 60));
         }
-        out.wrapped("  ", &format!("{line} {}", tag(r.evidence)));
+        let _ = write!(line, " {}", tag(r.evidence));
+        if let Some(m) = &r.missing {
+            let _ = write!(
+                line,
+                "; waited for {} ({}), {} of {} obtained before {}",
+                m.bytes,
+                short(&m.what, 60),
+                m.obtained,
+                m.planned,
+                tag(m.evidence)
+            );
+        }
+        out.wrapped("  ", &line);
     }
 }
 

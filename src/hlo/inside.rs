@@ -37,6 +37,8 @@ pub struct Origins<'a> {
     /// What speaks for a buffer whose instruction has no name stack: one can be live a thousand times and have a thousand
     /// aliases.
     names: HashMap<BufIx, Option<Origin>>,
+    /// The roles of buffers' aliases, of those that were asked for.
+    by_alias: HashMap<BufIx, Option<Role>>,
     /// The parts of tuples, by where their `ShapeProto` stands.
     tuples: HashMap<Stretch, Vec<&'a [u8]>>,
     /// Shapes, by where their `ShapeProto` stands.
@@ -86,6 +88,7 @@ impl<'a> Origins<'a> {
             placed: HashMap::new(),
             library_calls: HashMap::new(),
             names: HashMap::new(),
+            by_alias: HashMap::new(),
             tuples: HashMap::new(),
             shapes: HashMap::new(),
             numbers: HashMap::new(),
@@ -156,10 +159,23 @@ impl<'a> Origins<'a> {
             }
             _ => {}
         }
-        match self.name_stack(buffer) {
-            Some(origin) => (hlo.own_role(origin.instruction).unwrap_or(Role::Other), origin.evidence),
-            None => (Role::Other, Evidence::Read),
+        let role = |origin: Origin| Some((hlo.own_role(origin.instruction)?, origin.evidence));
+        if let Some(known) = self.name_stack(buffer).and_then(role) {
+            return known;
         }
+        // XLA names what it makes itself, `broadcast.61`: no stack, so that an alias speaks.
+        let alias = match self.by_alias.get(&buffer) {
+            Some(known) => *known,
+            None => {
+                let others = hlo.aliases_of(buffer).map(|(alias, _)| alias);
+                let found = others
+                    .filter(|&alias| self.kind(alias) != Kind::Parameter)
+                    .find_map(|alias| hlo.own_role(alias));
+                self.by_alias.insert(buffer, found);
+                found
+            }
+        };
+        alias.map_or((Role::Other, Evidence::Read), |role| (role, Evidence::Inferred))
     }
 
     /// Whose name stack speaks for a buffer: its instruction's; for a fusion without one its root's, then the most common

@@ -2,14 +2,15 @@
 
 use crate::terms::Role;
 
-/// The role that a name stack gives; `None` for an empty one.
+/// The role that a name stack gives; `None` for an empty one, and for a name that XLA gave when it made an instruction
+/// (`broadcast.61`): the stacks of JAX have parts and transformations.
 ///
 /// JAX writes `jvp(…)` around what runs forward under a gradient, `transpose(jvp(…))` around the backward pass, and
 /// `rematted_computation` inside that around what `jax.checkpoint` computes again
 /// (`jax/_src/interpreters/ad.py`, `ad_checkpoint.py`).
 #[must_use]
 pub fn role_of(op_name: &str) -> Option<Role> {
-    if op_name.is_empty() {
+    if !op_name.contains(['/', '(']) {
         return None;
     }
     Some(if !has_wrapper(op_name, "transpose(") {
@@ -57,6 +58,9 @@ mod tests {
             ("jit(step)/jvp(conv)/conv_transpose(2)/mul", Some(Role::Forward)),
             ("jit(step)/checkpoint/rematted_computation/mul", Some(Role::Update)),
             ("", None),
+            ("broadcast.61", None),
+            ("copy", None),
+            ("jit(step)", Some(Role::Update)),
         ] {
             assert_eq!(role_of(op_name), role, "{op_name}");
         }

@@ -71,8 +71,11 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let outputs = outputs_alive(case);
     let bytes: Bytes = outputs.iter().map(|g| g.bytes).sum();
     let arrays: u64 = outputs.iter().filter_map(|g| g.count).sum();
-    let largest =
-        case.report.modules.iter().filter_map(super::case::device_space).map(|s| s.need_bytes).max()?;
+    // Of those that ran: a process compiles more than a capture sees running.
+    let need = |m: &Module| super::case::device_space(m).map(|s| s.need_bytes);
+    let all = || case.report.modules.iter();
+    let ran = all().filter(|m| m.executions != Some(0)).filter_map(need).max();
+    let largest = ran.or_else(|| all().filter_map(need).max())?;
     let (severity, title) = match (case.failure.is_some(), case.capacity().and_then(|c| bytes.share_of(c))) {
         (true, _) => (Severity::Error, "The program runs op by op, and its intermediates filled the pool"),
         (false, Some(share)) if share > 0.5 => {

@@ -75,7 +75,14 @@ pub struct Joined {
 
 /// Joins a run with the plans of its modules.
 #[must_use]
-pub fn join(run: &Run, modules: Vec<Module>) -> Joined {
+pub fn join(run: &Run, mut modules: Vec<Module>) -> Joined {
+    let mut names: HashMap<String, u32> = HashMap::new();
+    for module in &modules {
+        *names.entry(module.base_name.clone()).or_default() += 1;
+    }
+    for module in &mut modules {
+        module.shares_name = names.get(&module.base_name).is_some_and(|n| *n > 1);
+    }
     let mut requests = Requests::of(run);
     let (mut executions, warnings) = resolve::resolve(run, &modules, &mut requests);
     outcome::judge(run, &mut executions);

@@ -12,6 +12,8 @@ pub struct Module {
     pub name: String,
     /// `jit_step`.
     pub base_name: String,
+    /// Whether another module of the capture has this base name.
+    pub(super) shares_name: bool,
     /// Its program id.
     pub program_id: i64,
     /// Bytes of the device's memory that it needs in all; 0 without a plan.
@@ -34,6 +36,7 @@ impl Module {
         Module {
             name: name.name.clone(),
             base_name: name.base_name.clone(),
+            shares_name: false,
             program_id: name.program_id,
             need: plan.need().map_or(0, |b| b.0),
             has_plan: plan.has_plan,

@@ -103,6 +103,8 @@ impl Joined {
     /// `jit_step execution 3`; executions whose span was lost have no number.
     fn execution_name(&self, run: &Run, execution: usize) -> String {
         let base = match self.module_of(execution) {
+            // Only the id tells programs of one name apart.
+            Some(module) if module.shares_name => module.name.clone(),
             Some(module) => module.base_name.clone(),
             None => {
                 let name = run.execution(execution).and_then(|e| e.module().map(|m| m.0.to_owned()));

@@ -5,7 +5,7 @@ use crate::model::{AllocatorKind, Report, Severity, Verdict, VerdictStatus};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Many reports in one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +52,8 @@ pub struct DeviceRow {
     pub peak_bytes: Option<Bytes>,
     /// In use before the first event.
     pub in_use_start_bytes: Option<Bytes>,
-    /// Peak − the median of the peaks of all devices; null where either is unknown or it is alone.
+    /// Peak − the median of the peaks of all devices; null where either is unknown, it is alone, or there are several
+    /// captures of the device: runs one after the other.
     pub over_median_bytes: Option<i64>,
     /// Whether that is more than a hundredth of the capacity.
     pub differs: bool,
@@ -129,12 +130,20 @@ fn devices(reports: &[&Report]) -> Vec<DeviceRow> {
             });
         }
     }
-    let mut peaks: Vec<u64> = rows.iter().filter_map(|r| r.peak_bytes.map(|b| b.0)).collect();
+    // Several captures of one device are runs one after the other, no peers.
+    let device = |r: &DeviceRow| (r.host.clone(), r.allocator.clone());
+    let mut times: HashMap<(Option<String>, String), u32> = HashMap::new();
+    for row in &rows {
+        *times.entry(device(row)).or_default() += 1;
+    }
+    let is_peer = |r: &DeviceRow| times.get(&device(r)) == Some(&1);
+    let mut peaks: Vec<u64> =
+        rows.iter().filter(|r| is_peer(r)).filter_map(|r| r.peak_bytes.map(|b| b.0)).collect();
     peaks.arrange();
     if peaks.len() > 1
         && let Some(&median) = peaks.get((peaks.len() - 1) / 2)
     {
-        for row in &mut rows {
+        for row in rows.iter_mut().filter(|r| is_peer(r)) {
             let Some(peak) = row.peak_bytes else { continue };
             let over = i64::try_from(i128::from(peak.0) - i128::from(median)).unwrap_or(i64::MAX);
             row.over_median_bytes = Some(over);

@@ -18,13 +18,16 @@ pub(super) fn modules(out: &mut Page, report: &Report) {
         return;
     }
     let mut order: Vec<&Module> = report.modules.iter().collect();
-    order.arrange_by_key(|m| (std::cmp::Reverse(need(m)), m.name.clone()));
+    let analysed = |m: &Module| report.module.as_deref() == Some(&m.name);
+    let idle = |m: &Module| m.executions == Some(0);
+    // The one that the report is about has a row; what never ran comes after what did.
+    order.arrange_by_key(|m| (!analysed(m), idle(m), std::cmp::Reverse(need(m)), m.name.clone()));
     out.title(&format!("Modules: {}", order.len()), "[read]");
     out.line(&format!("  {:<44} {:>12} {:>12} {:>12} {:>6}", "", "need", "temp", "parameters", "runs"));
     let most = if report.op_by_op.is_some() { MOST_OPERATIONS } else { MOST_MODULES };
     for m in order.iter().take(most) {
         let space = m.spaces.iter().find(|s| s.space == 0);
-        let mark = if report.module.as_deref() == Some(&m.name) { "▸" } else { " " };
+        let mark = if analysed(m) { "▸" } else { " " };
         out.line(&format!(
             "{mark} {:<44} {:>12} {:>12} {:>12} {:>6}",
             short(&m.name, 44),
@@ -35,7 +38,7 @@ pub(super) fn modules(out: &mut Page, report: &Report) {
         ));
     }
     if let Some(rest) = order.get(most..).filter(|r| !r.is_empty()) {
-        let largest = rest.first().map_or(Bytes::ZERO, |m| need(m));
+        let largest = rest.iter().map(|m| need(m)).max().unwrap_or_default();
         out.line(&format!("  … {} more, none needs more than {largest}", rest.len()));
     }
 }
@@ -102,7 +105,7 @@ pub(super) fn plan(out: &mut Page, report: &Report) {
     {
         let at = peak.instruction.as_deref().map(|i| format!(" at {}", short(i, 40))).unwrap_or_default();
         out.title(
-            &format!("Heap peak {}, event {} of {}{at}", peak.bytes, peak.event + 1, peak.events),
+            &format!("Heap peak {}, event {} of {}{at}", peak.bytes, peak.event, peak.events),
             "[read]",
         );
         for role in &peak.roles {
@@ -131,11 +134,12 @@ fn row(out: &mut Page, b: &Buffer) {
         BufferKind::Output => "output",
         BufferKind::Constant => "constant",
     };
-    let count = if b.count > 1 { format!("×{}", b.count) } else { String::new() };
+    let all = Bytes(b.bytes.0.saturating_mul(b.count.max(1)));
+    let each = if b.count > 1 { format!("{} × {}", b.count, b.bytes) } else { String::new() };
     out.line(&format!(
-        "  {:>12} {count:<5} {:<38} {kind}",
-        b.bytes.to_string(),
-        short(&usual_shape(&b.shape), 38)
+        "  {:>12}  {each:<17} {:<36} {kind}",
+        all.to_string(),
+        short(&usual_shape(&b.shape), 36)
     ));
     let mut by = format!("{} ({})", short(&b.instruction, 44), short(&b.opcode, 16));
     if let Some(at) = b.source.as_ref() {

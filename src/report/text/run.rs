@@ -1,7 +1,10 @@
 //! The run as text.
 
 use super::{Page, or_unknown, percent, tag};
-use crate::model::{AllocatorKind, Backend, Execution, LiveKind, Module, Outcome, Report, RetryOutcome};
+use crate::arrange::Arrange;
+use crate::model::{
+    AllocatorKind, Backend, Execution, LiveArray, LiveKind, Module, Outcome, Report, RetryOutcome,
+};
 use crate::plain::short;
 use crate::units::Bytes;
 use std::collections::HashMap;
@@ -56,11 +59,18 @@ pub(super) fn allocators(out: &mut Page, report: &Report) {
         if let Some(before) = a.before_capture_at_peak_bytes.filter(|b| *b > Bytes::ZERO) {
             facts.push(format!("{before} of the peak from before the capture"));
         }
+        if let Some(most) = a.lifetime_peak_bytes.filter(|b| Some(*b) != a.peak_bytes) {
+            facts.push(format!("{most} at most since the process started"));
+        }
+        if let Some(lost) = a.rounding_loss_bytes.filter(|b| *b > Bytes::ZERO) {
+            facts.push(format!("{lost} lost by rounding at the peak"));
+        }
         if a.pool_growths > 0 {
             facts.push(format!("the pool grew {} times", a.pool_growths));
         }
         if a.chain_breaks > 0 {
-            facts.push(format!("events are missing at {} places", a.chain_breaks));
+            let places = if a.chain_breaks == 1 { "place" } else { "places" };
+            facts.push(format!("events are missing at {} {places}", a.chain_breaks));
         }
         if !facts.is_empty() {
             out.wrapped("    ", &facts.join("; "));
@@ -78,16 +88,34 @@ pub(super) fn allocators(out: &mut Page, report: &Report) {
             if a.peak_times > 1 { format!(", reached {} times", a.peak_times) } else { String::new() };
         out.title(&format!("Live at the peak of {}{at}{times}", short(&a.name, 40)), "[measured]");
         let most = if report.op_by_op.is_some() { MOST_OPERATIONS } else { usize::MAX };
-        for array in a.live_at_peak.iter().take(most) {
-            out.line(&format!("  {:>12}  {}", array.allocated_bytes.to_string(), short(&array.origin, 82)));
-        }
         let mut cut = report.omitted.live_at_peak.get(&a.name).copied().unwrap_or_default();
-        for array in a.live_at_peak.iter().skip(most) {
-            cut.omitted += 1;
-            cut.omitted_bytes += array.allocated_bytes;
+        for (i, (origin, n, bytes)) in alike(&a.live_at_peak).into_iter().enumerate() {
+            if i >= most {
+                cut.omitted += n;
+                cut.omitted_bytes += bytes;
+                continue;
+            }
+            let times = if n > 1 { format!("×{n}") } else { String::new() };
+            out.line(&format!("  {:>12} {times:<5} {}", bytes.to_string(), short(origin, 78)));
         }
         out.omitted(cut, "arrays");
     }
+}
+
+/// Arrays of one origin together, with how many they are and their bytes, the largest sum first.
+fn alike(arrays: &[LiveArray]) -> Vec<(&str, u64, Bytes)> {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let mut all: Vec<(&str, u64, Bytes)> = Vec::new();
+    for array in arrays {
+        let at = *known.entry(&array.origin).or_insert(all.len());
+        if at == all.len() {
+            all.push((&array.origin, 0, Bytes::ZERO));
+        }
+        all[at].1 += 1;
+        all[at].2 += array.allocated_bytes;
+    }
+    all.arrange_by_key(|&(_, _, bytes)| std::cmp::Reverse(bytes));
+    all
 }
 
 pub(super) fn executions(out: &mut Page, report: &Report) {
@@ -96,37 +124,45 @@ pub(super) fn executions(out: &mut Page, report: &Report) {
     }
     out.title(&format!("Executions: {}", report.executions.len()), "[measured]");
     out.line(&format!(
-        "  {:<34} {:>4} {:>3} {:>11} {:>10} {:>12} {:>8}  outcome",
-        "", "#", "dev", "start", "took", "in use", "kernels"
+        "  {:<22} {:>4} {:>3} {:>11} {:>9} {:>11} {:>11} {:>7} {:>6}  outcome",
+        "", "#", "dev", "start", "took", "in use", "asked for", "kernels", "queued"
     ));
     let all = &report.executions;
     let most = if report.op_by_op.is_some() { MOST_OPERATIONS } else { MOST_EXECUTIONS };
-    let shown: Vec<&Execution> = if all.len() <= most {
-        all.iter().collect()
+    let half = most / 2;
+    let shown: Vec<usize> = if all.len() <= most {
+        (0..all.len()).collect()
     } else {
-        let half = most / 2;
-        let failed = all[half..all.len() - half].iter().filter(|e| e.outcome == Outcome::Failed).take(half);
-        all[..half].iter().chain(failed).chain(&all[all.len() - half..]).collect()
+        let middle = half..all.len() - half;
+        let failed = middle.clone().filter(|&i| all[i].outcome == Outcome::Failed).take(half);
+        (0..half).chain(failed).chain(middle.end..all.len()).collect()
     };
-    for e in &shown {
+    let mut next = 0;
+    for i in shown {
+        if i > next {
+            out.line(&format!("  … {} more (all of them are in the JSON)", i - next));
+        }
+        next = i + 1;
+        let e: &Execution = &all[i];
+        let asked: Bytes = e.requested_bytes.iter().copied().sum();
         out.line(&format!(
-            "  {:<34} {:>4} {:>3} {:>11} {:>10} {:>12} {:>8}  {}",
-            e.module.as_deref().map_or_else(|| "unknown".into(), |m| short(m, 34)),
+            "  {:<22} {:>4} {:>3} {:>11} {:>9} {:>11} {:>11} {:>7} {:>6}  {}",
+            e.module.as_deref().map_or_else(|| "unknown".into(), |m| short(m, 22)),
             e.number,
             e.device.map_or_else(|| "?".into(), |d| d.to_string()),
             e.start_ps.to_string(),
             e.duration_ps.to_string(),
             or_unknown(e.in_use_start_bytes),
+            // Without allocator events nobody knows what it asked for.
+            e.allocator.as_ref().map_or_else(|| "?".into(), |_| asked.to_string()),
             e.kernels.map_or_else(|| "?".into(), |k| k.to_string()),
+            e.in_flight.map_or_else(|| "?".into(), |n| n.to_string()),
             match e.outcome {
                 Outcome::Ran => "ran",
                 Outcome::Failed => "FAILED",
                 Outcome::Unknown => "unknown",
             }
         ));
-    }
-    if shown.len() < all.len() {
-        out.line(&format!("  … {} more (all of them are in the JSON)", all.len() - shown.len()));
     }
     let counted = counted_by_devices(report);
     if !counted.is_empty() {

@@ -141,7 +141,7 @@ impl Room {
                 said.push(format!("The sum fits, but the pool was in pieces, the largest of about {piece}"));
             }
             if self.failed {
-                said.push("A call failed there: the pool is smaller than the card".into());
+                said.push("A call has failed there: the sum alone promises nothing".into());
             }
             if self.starves() {
                 said.push("Little is left outside the pool for the driver's context and libraries".into());

@@ -6,7 +6,6 @@
 //! ([`super::picture::Picture::strays`]).
 
 use super::lists::Lists;
-use crate::arrange::Arrange;
 use crate::hlo::{Hlo, InstrIx, Instruction};
 use crate::terms::Role;
 use std::borrow::Cow;
@@ -19,10 +18,6 @@ pub(super) const NEVER: u32 = u32::MAX;
 
 /// Calls nest a few levels; deeper ones are an attack on the stack.
 const MAX_DEPTH: usize = 64;
-/// Deepest nesting of tuples that is followed.
-const MAX_NESTING: usize = 32;
-/// So many places of a value are looked through one by one before a table is made of them.
-const FEW_PLACES: usize = 16;
 
 /// What the analysis has to know of an opcode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,16 +69,13 @@ fn op_of(opcode: &str) -> Op {
     }
 }
 
-/// A place in the module where a value is visible: an instruction, and where inside its result.
-pub(super) type Place = (u32, Vec<u32>);
-
 /// The module as a line of instructions with their readers.
 #[derive(Debug)]
 pub(super) struct Flow<'a> {
     pub hlo: &'a Hlo,
-    ops: Vec<Op>,
+    pub(super) ops: Vec<Op>,
     /// For each instruction its moment; [`NEVER`] for those that are not scheduled themselves, in fusions for instance.
-    at: Vec<u32>,
+    pub(super) at: Vec<u32>,
     /// The first moment of what an instruction calls, where it calls something.
     from: HashMap<u32, u32>,
     /// The scheduled instructions in order.
@@ -91,22 +83,22 @@ pub(super) struct Flow<'a> {
     /// Numbers of name stacks; for a fusion without one, that of an instruction inside.
     names: Vec<u32>,
     /// Readers other than get-tuple-elements, each with the operand's number, in the order of the schedule.
-    readers: Lists<(u32, u32)>,
+    pub(super) readers: Lists<(u32, u32)>,
     /// get-tuple-elements by instruction: the part and the instruction that takes it, ordered by part.
     parts: Lists<(u32, u32)>,
     /// The computations that an instruction calls.
-    calls: HashMap<u32, Vec<i64>>,
+    pub(super) calls: HashMap<u32, Vec<i64>>,
     /// Parameters of the computations that are called.
-    inner: HashMap<i64, Vec<u32>>,
+    pub(super) inner: HashMap<i64, Vec<u32>>,
     /// The same by computation and number.
-    inner_by_number: HashMap<(i64, u32), Vec<u32>>,
+    pub(super) inner_by_number: HashMap<(i64, u32), Vec<u32>>,
     /// Roots of scheduled computations, with the instruction that calls them; `NEVER` for the entry's.
-    roots: HashMap<u32, u32>,
+    pub(super) roots: HashMap<u32, u32>,
     /// Whether an instruction is one of `roots`.
-    is_root: Vec<bool>,
+    pub(super) is_root: Vec<bool>,
     /// Places and readers that may still be visited, over all values. Real modules need a few for each value; in a damaged
     /// one, tuples that hold each other have places without end.
-    budget: Cell<usize>,
+    pub(super) budget: Cell<usize>,
 }
 
 impl<'a> Flow<'a> {
@@ -301,163 +293,11 @@ impl<'a> Flow<'a> {
     }
 
     /// What takes a part of a tuple, with the part.
-    fn elements(&self, i: u32, part: u32) -> &[(u32, u32)] {
+    pub fn elements(&self, i: u32, part: u32) -> &[(u32, u32)] {
         let all = self.parts.of_item(i);
         let from = all.partition_point(|&(other, _)| other < part);
         let to = all.partition_point(|&(other, _)| other <= part);
         all.get(from..to).unwrap_or(&[])
-    }
-
-    /// Every place at which the value at `place` is visible, in order of finding, `place` first.
-    ///
-    /// A value goes through tuples and their parts, through bitcasts, and into the loops and calls that take it.
-    pub fn places(&self, place: Place) -> Vec<Place> {
-        let mut seen: HashSet<Place> = HashSet::new();
-        let mut out: Vec<Place> = Vec::new();
-        let mut work = vec![place];
-        while let Some(place) = work.pop() {
-            if out.len() == FEW_PLACES && seen.is_empty() {
-                seen.extend(out.iter().cloned());
-            }
-            let few = out.len() < FEW_PLACES;
-            if place.1.len() > MAX_NESTING
-                || (few && out.contains(&place))
-                || (!few && !seen.insert(place.clone()))
-            {
-                continue;
-            }
-            let (i, index) = &place;
-            if !self.spend(1 + self.cost(*i)) {
-                break;
-            }
-            if let Some((part, rest)) = index.split_first() {
-                work.extend(self.elements(*i, *part).iter().map(|&(_, element)| (element, rest.to_vec())));
-            }
-            for &(reader, number) in self.readers.of_item(*i) {
-                match self.op(reader) {
-                    Op::Tuple => {
-                        let mut inside = Vec::with_capacity(index.len() + 1);
-                        inside.push(number);
-                        inside.extend_from_slice(index);
-                        work.push((reader, inside));
-                    }
-                    Op::Same | Op::Done => work.push((reader, index.clone())),
-                    Op::While => {
-                        work.push((reader, index.clone()));
-                        for &parameter in self.called(reader).flat_map(|c| self.inner.get(&c)).flatten() {
-                            if !self.spend(1) {
-                                break;
-                            }
-                            work.push((parameter, index.clone()));
-                        }
-                    }
-                    Op::Call => {
-                        let of_number = |c| self.inner_by_number.get(&(c, number));
-                        for &parameter in self.called(reader).flat_map(of_number).flatten() {
-                            work.push((parameter, index.clone()));
-                        }
-                    }
-                    done @ (Op::DoneFirst | Op::DoneSecond) => {
-                        let part = u32::from(done == Op::DoneSecond);
-                        if let Some((first, rest)) = index.split_first()
-                            && *first == part
-                        {
-                            work.push((reader, rest.to_vec()));
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            out.push(place);
-        }
-        out
-    }
-
-    /// Computations that an instruction calls.
-    fn called(&self, caller: u32) -> impl Iterator<Item = i64> {
-        self.calls.get(&caller).into_iter().flatten().copied()
-    }
-
-    /// What a look at an instruction's readers costs, with the readers of those that only begin an operation.
-    fn cost(&self, i: u32) -> usize {
-        let readers = self.readers.of_item(i);
-        let later = |&(reader, _): &(u32, u32)| match self.op(reader) {
-            Op::Start => self.readers.of_item(reader).len(),
-            Op::Call => self.calls.get(&reader).map_or(0, Vec::len),
-            _ => 0,
-        };
-        // Known to be too much before they are all looked at.
-        let left = self.budget.get();
-        readers.len() + readers.iter().take(left).map(later).sum::<usize>()
-    }
-
-    /// Takes from the budget, if it has as much.
-    fn spend(&self, cost: usize) -> bool {
-        let left = self.budget.get().checked_sub(cost);
-        self.budget.set(left.unwrap_or(0));
-        left.is_some()
-    }
-
-    /// From when to when a value is needed. The instructions that read it are added to `reads`, each with its moment, in order.
-    pub fn life(&self, place: Place, reads: &mut Vec<(u32, u32)>) -> Option<Life> {
-        let first = self.moment(place.0);
-        if first == NEVER {
-            return None;
-        }
-        let from = reads.len();
-        let mut life = Life { first, last: first, returned: false };
-        if self.passes_on(&place) {
-            for (i, _) in self.places(place) {
-                self.add_reads(i, &mut life, reads);
-            }
-        } else if self.spend(1 + self.readers.of_item(place.0).len()) {
-            self.add_reads(place.0, &mut life, reads);
-        }
-        if life.returned {
-            life.last = self.moments();
-        }
-        // Of one place they are in order already.
-        if !reads[from..].is_sorted_by(|a, b| a < b) {
-            let mut own = reads.split_off(from);
-            own.arrange();
-            own.dedup();
-            reads.append(&mut own);
-        }
-        Some(life)
-    }
-
-    /// Whether a value may be visible elsewhere too.
-    fn passes_on(&self, place: &Place) -> bool {
-        let reads_only = |op| matches!(op, Op::Fusion | Op::Other | Op::Relayout);
-        !place.1.is_empty() || !self.readers(place.0).all(|reader| reads_only(self.op(reader)))
-    }
-
-    /// What reads a value at one place.
-    fn add_reads(&self, i: u32, life: &mut Life, reads: &mut Vec<(u32, u32)>) {
-        if self.is_root[i as usize] {
-            match self.roots.get(&i) {
-                Some(&NEVER) => life.returned = true,
-                Some(&caller) => life.reach(self.moment(caller)),
-                None => {}
-            }
-        }
-        for &(reader, _) in self.readers.of_item(i) {
-            let moment = self.moment(reader);
-            match self.op(reader) {
-                Op::Tuple | Op::Same => continue,
-                Op::Done => {
-                    life.reach(moment);
-                    continue;
-                }
-                Op::While | Op::Call => reads.push((self.span(reader).0, reader)),
-                Op::Start => {
-                    reads.push((moment, reader));
-                    self.readers(reader).for_each(|done| life.reach(self.moment(done)));
-                }
-                _ => reads.push((moment, reader)),
-            }
-            life.reach(moment);
-        }
     }
 }
 
@@ -472,23 +312,4 @@ fn last_name(hlo: &Hlo, called: i64) -> u32 {
     let inner = hlo.computation(called).into_iter().flat_map(|called| hlo.instructions_of(called));
     let named = inner.filter(|&i| hlo.name_number(i) != 0 && hlo.opcode(i) != "parameter");
     named.last().map_or(0, |i| hlo.name_number(i))
-}
-
-/// From when to when a value is needed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Life {
-    /// The moment at which it is made.
-    pub first: u32,
-    /// The last at which it is read; the end for what is returned.
-    pub last: u32,
-    /// Whether it is an output of the program.
-    pub returned: bool,
-}
-
-impl Life {
-    fn reach(&mut self, moment: u32) {
-        if moment != NEVER {
-            self.last = self.last.max(moment);
-        }
-    }
 }

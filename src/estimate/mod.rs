@@ -9,6 +9,7 @@ mod effect;
 mod fix;
 mod flow;
 mod layers;
+mod life;
 mod lists;
 mod order;
 mod picture;

@@ -1,6 +1,7 @@
 //! The plan as a picture: which stretch of memory is taken from when to when, and by what.
 
-use super::flow::{Flow, Life};
+use super::flow::Flow;
+use super::life::Life;
 use super::order::by_key;
 use crate::arrange::Arrange;
 use crate::hlo::{BufIx, Origins};

@@ -1,8 +1,9 @@
 //! A compiled module with its memory plan (`HloProto`), indexed.
 //!
 //! Modules of 200,000 instructions have to fit beside everything else in a browser's tab, so the bytes are kept as they
-//! came, indexed once ([`Hlo::parse`]), and an instruction is looked at in place when it is asked for. Small messages
-//! (shapes, frames, aliases) are decoded by prost.
+//! came and walked once ([`Hlo::parse`]). What is asked of all instructions is noted in that walk: opcode, name stack and
+//! shape by number, so that what follows from them is found once for many, and the operands. The rest of an instruction is
+//! looked at in place when it is asked for. Small messages (shapes, frames, aliases) are decoded by prost.
 //!
 //! Field numbers and their traps are in `proto/hlo.proto`.
 

@@ -82,12 +82,14 @@ const FAILURE: &str = "RESOURCE_EXHAUSTED: Out of memory while trying to allocat
 
 /// `n` processes with the same failure.
 pub fn writers(n: u64) -> Vec<u8> {
-    text((0..n).map(|i| format!("[rank {}] {FAILURE}", 1000 + i)))
+    text((0..n).map(|i| {
+        format!("[pod/a-job-with-a-name-as-long-as-they-are-in-a-cluster-{}/main] {FAILURE}", 10_000 + i)
+    }))
 }
 
 /// One line of `n` failures.
 pub fn failures_of_one_line(n: u64) -> Vec<u8> {
-    let mut line = String::from("E1000: ");
+    let mut line = String::new();
     for i in 0..n {
         let _ = write!(line, "Out of memory while trying to allocate {} bytes. ", 1_000_000 + i);
     }

@@ -143,7 +143,7 @@ growth! {
 
 growth! {
     "log.txt";
-    writers_of_one_failure: "processes with one failure", 1000, evidence::writers;
+    writers_of_one_failure: "processes with one failure", 3000, evidence::writers;
     failures_of_one_line: "failures of one line", 1000, evidence::failures_of_one_line;
     different_failures: "different failures", 1000, evidence::different_failures;
     lines_after_a_long_name: "lines and the length of the allocator's name", 1000, evidence::lines_after_a_long_name;

@@ -76,7 +76,7 @@ test('what sticks out of the pool is drawn to scale', async () => {
 // The gauge is of what the verdict tells: the fullest device, the execution that waited or failed; one size in one form.
 for (const [capture, title, verdict, left] of /** @type {const} */ ([
   ['s4_fsdp8_fits', /execution 1 +in GPU_5_bfc/, /in GPU_5_bfc, 7\.67 GiB/, /free\s+7\.67 GiB/],
-  ['s8_retry_rescued', /execution 0, which waited 1\.30 s for memory/, /waited 1\.30 s/, /short by\s+74\.9\d MiB/],
+  ['s8_retry_rescued', /execution 0, which waited 1\.30 s for memory/, /had to wait 1\.30 s/, /short by\s+74\.9\d MiB/],
   ['s5_other_live', /execution 0/, /at execution 0: .* short by 40\.84 MiB/, /short by\s+40\.84 MiB/],
 ])) {
   test(`gauge and verdict are about the same moment: ${capture}`, async () => {
@@ -96,6 +96,24 @@ for (const [capture, title, verdict, left] of /** @type {const} */ ([
     await context.close();
   });
 }
+
+test('what stays alive beside the step is part of what is drawn after a fix', async () => {
+  const opened = await openReport('scenarios/s5_other_live.xplane.pb');
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.getByRole('navigation').getByText('Findings').click();
+  const fix = page.locator('.fix', { hasText: 'Keep the data on the host' }).first();
+  const numbers = (await fix.locator('.interval-numbers').innerText()).replace(/\s+/g, ' ');
+  assert.match(numbers, /^need 717\.84 MiB beside (.+) to (.+) of other arrays$/);
+  // The bar reaches from the need alone to the need and all others; the page's numbers are the report's.
+  const { bytes } = await downloadJson(page);
+  const fixes = JSON.parse(bytes.toString()).findings.flatMap((/** @type {any} */ f) => f.fixes);
+  const told = fixes.find((/** @type {any} */ f) => f.id === 'keep-on-host');
+  assert.ok(told.others_after_most_bytes > told.others_after_least_bytes);
+  const label = (await fix.locator('.whisker').getAttribute('aria-label')) ?? '';
+  assert.match(label, /; beside it other arrays: at least .+, at most .+$/);
+  await context.close();
+});
 
 test('evidence tags say what they mean, on hover, on focus and to screen readers', async () => {
   const opened = await openReport(S1);

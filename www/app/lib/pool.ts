@@ -164,7 +164,7 @@ export function poolOf(report: Report): Pool | null {
       space.donated_bytes > 0 ? 'parameters, not donated' : 'parameters',
     ),
     segment('constants', POOL.constants, space.constants_bytes, 'read', 'constants'),
-    segment('live', POOL.live, otherBytes ?? 0, 'inferred'),
+    segment('live', POOL.live, otherBytes ?? 0),
     segment('outputs', POOL.outputs, space.outputs_bytes, 'read', 'outputs'),
     segment('temp', POOL.temp, space.temp_bytes),
   ].filter((s) => s.bytes > 0);

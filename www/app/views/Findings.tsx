@@ -6,7 +6,7 @@ import { poolOf } from '../lib/pool';
 import { count, duration, percent, plural, size } from '../lib/units';
 import { Code, Prose, SeverityMark, Size, Tag } from '../ui/basic';
 import { useModel } from '../ui/context';
-import { FitsMark, type Gauge, GaugeAxis, GaugeLines, gaugeOf, Interval } from './Gauge';
+import { FitsMark, type Gauge, GaugeAxis, GaugeLines, gaugeOf, Interval, mostAfter } from './Gauge';
 
 /** Fixes of a finding on the first screen. */
 const FIXES_AT_FIRST = 3;
@@ -21,12 +21,7 @@ export function FixLine({ fix, gauge, full = false }: { fix: Fix; gauge: Gauge; 
         </b>{' '}
         {fix.need_after_most_bytes !== null && <FitsMark fits={fix.fits_after} />}
       </p>
-      <Interval
-        least={fix.need_after_least_bytes}
-        most={fix.need_after_most_bytes}
-        gauge={gauge}
-        fits={fix.fits_after}
-      />
+      <Interval after={fix} gauge={gauge} fits={fix.fits_after} />
       {fix.cost !== '' && (
         <p class="fix-cost">
           <span class="soft">cost</span> <Prose text={fix.cost} />
@@ -48,9 +43,7 @@ export function FixLine({ fix, gauge, full = false }: { fix: Fix; gauge: Gauge; 
 
 /** Everything that the fixes of findings reach on the scale. */
 export function reach(findings: readonly Finding[], full = true): (number | null)[] {
-  return findings.flatMap((f) =>
-    f.fixes.slice(0, full ? undefined : FIXES_AT_FIRST).map((x) => x.need_after_most_bytes),
-  );
+  return findings.flatMap((f) => f.fixes.slice(0, full ? undefined : FIXES_AT_FIRST).map(mostAfter));
 }
 
 /** A number of a finding by the ending of its name, which is its unit. */
@@ -175,9 +168,9 @@ export function FindingsView({ report }: { report: Report }) {
       <p class="lede">
         {pool !== null && (
           <>
-            Every need is drawn on one scale
+            Every need is drawn on one scale, with what stays alive beside it
             {gauge.capacity !== null &&
-              ` against the pool of ${size(gauge.capacity)}: what lies left of the line fits it when it is empty`}
+              `, against the pool of ${size(gauge.capacity)}: what lies left of the line fits`}
             .
           </>
         )}

@@ -3,7 +3,7 @@
  */
 
 import type { ComponentChildren } from 'preact';
-import type { Fits } from '../../generated/report';
+import type { Fits, Fix } from '../../generated/report';
 import type { Pool, Segment } from '../lib/pool';
 import { plain } from '../lib/text';
 import { byteStep, count, size, tickSize, ticksBetween } from '../lib/units';
@@ -172,45 +172,59 @@ export function FitsMark({ fits }: { fits: Fits | null }) {
   return <span class={`fits fits-${fits ?? 'unknown'}`}>{fits === null ? 'pool unknown' : FITS[fits]}</span>;
 }
 
-/** A need after a fix: at least … at most, as a whisker on the scale. */
-export function Interval({
-  least,
-  most,
-  gauge,
-  fits,
-}: {
-  least: number | null;
-  most: number | null;
-  gauge: Gauge;
-  fits: Fits | null;
-}) {
+/** What a fix, or several, lead to. */
+type After = Pick<
+  Fix,
+  'need_after_least_bytes' | 'need_after_most_bytes' | 'others_after_least_bytes' | 'others_after_most_bytes'
+>;
+
+/** The most that must be held after a fix: the need, and what else stays alive beside it. */
+export const mostAfter = (after: After): number | null =>
+  after.need_after_most_bytes === null ? null : after.need_after_most_bytes + (after.others_after_most_bytes ?? 0);
+
+/** Other arrays of less than this are no words worth beside a need (1 MiB). */
+const WORTH_A_WORD = 1 << 20;
+
+/** What must be held after a fix: at least … at most, as a whisker on the scale. */
+export function Interval({ after, gauge, fits }: { after: After; gauge: Gauge; fits: Fits | null }) {
+  const { need_after_least_bytes: least, need_after_most_bytes: most } = after;
   if (least === null || most === null) return null;
-  const one = least === most;
+  const others = { least: after.others_after_least_bytes ?? 0, most: after.others_after_most_bytes ?? 0 };
+  const from = least + others.least;
+  const to = most + others.most;
+  const words = (a: number, b: number) => (a === b ? size(a) : `at least ${size(a)}, at most ${size(b)}`);
+  const beside = others.most >= WORTH_A_WORD;
   return (
     <>
       <div
         class={`whisker fits-${fits ?? 'unknown'}`}
         role="img"
-        aria-label={
-          one ? `Need after it: ${size(least)}` : `Need after it: at least ${size(least)}, at most ${size(most)}`
-        }
+        aria-label={`Need after it: ${words(least, most)}${beside ? `; beside it other arrays: ${words(others.least, others.most)}` : ''}`}
       >
         <GaugeLines gauge={gauge} />
         <i
           class="bar"
-          style={{ left: share(least, gauge), width: `calc(${share(most, gauge)} - ${share(least, gauge)})` }}
+          style={{ left: share(from, gauge), width: `calc(${share(to, gauge)} - ${share(from, gauge)})` }}
         />
       </div>
       <span class="interval-numbers" aria-hidden="true">
-        need{' '}
-        {one ? (
-          <Size bytes={least} />
-        ) : (
+        need <Span least={least} most={most} />
+        {beside && (
           <>
-            <Size bytes={least} /> to <Size bytes={most} />
+            {' '}
+            beside <Span least={others.least} most={others.most} /> of other arrays
           </>
         )}
       </span>
+    </>
+  );
+}
+
+function Span({ least, most }: { least: number; most: number }) {
+  if (least === most) return <Size bytes={least} />;
+  return (
+    <>
+      <Size bytes={least} /> to <Size bytes={most} />
     </>
   );
 }
@@ -255,7 +269,7 @@ export function Ledger({ pool }: { pool: Pool }) {
               <i class="chip fill-live" aria-hidden="true" /> other live arrays
             </span>,
             pool.otherBytes,
-            pool.otherBytes === null ? null : 'inferred',
+            pool.otherBytes === null ? null : 'read',
           )}
           {line('need', pool.needBytes, 'read')}
           {left === null
@@ -264,7 +278,7 @@ export function Ledger({ pool }: { pool: Pool }) {
                 // What else is live only makes it less.
                 `${left < 0 ? 'short by' : 'free'}${pool.otherBytes !== null ? '' : left < 0 ? ' at least' : ' at most'}`,
                 Math.abs(left),
-                'inferred',
+                'read',
                 left < 0 ? 'sum short' : 'sum',
               )}
         </tbody>

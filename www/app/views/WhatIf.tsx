@@ -90,12 +90,7 @@ export function WhatIfView({ report, capture }: { report: Report; capture: Captu
                     </>
                   )}
                 </p>
-                <Interval
-                  least={result.need_after_least_bytes}
-                  most={result.need_after_most_bytes}
-                  gauge={gauge}
-                  fits={result.fits_pool}
-                />
+                <Interval after={result} gauge={gauge} fits={result.fits_pool} />
                 <p class="fix-how">
                   <Tag evidence="inferred" /> <Prose text={result.how} />
                 </p>

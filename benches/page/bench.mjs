@@ -155,7 +155,13 @@ for (const name of flags.browser) {
       const ours = runs.map((r) => r.milliseconds);
       const frame = median(runs.map((r) => r.longest));
       const bytes = paths.reduce((n, f) => n + statSync(f).size, 0);
-      results.push({ browser: version, file: `${paths.length} captures in one drop`, bytes, ours, frame });
+      results.push({
+        browser: version,
+        file: paths.length === 1 ? basename(paths[0] ?? '') : `${paths.length} captures in one drop`,
+        bytes,
+        ours,
+        frame,
+      });
       console.log(
         `${version}  ${paths.length} files: ours ${median(ours).toFixed(0)} ms, longest frame ${frame.toFixed(0)} ms`,
       );

@@ -37,8 +37,8 @@ pub fn short(text: &str, most: usize) -> String {
     format!("{start}…{end}")
 }
 
-/// A shape without the layouts that XLA gives by default, last dimension first: `f32[8,4]` for `f32[8,4]{1,0}`. A layout
-/// of another order, or with tiles or a memory space, says something and stays.
+/// A shape, or a text with shapes in it, without the layouts that XLA gives by default, last dimension first: `f32[8,4]` for
+/// `f32[8,4]{1,0}`. A layout of another order, or with tiles or a memory space, says something and stays.
 #[must_use]
 pub fn usual_shape(shape: &str) -> String {
     let mut out = String::with_capacity(shape.len());
@@ -47,7 +47,9 @@ pub fn usual_shape(shape: &str) -> String {
         let Some((layout, after)) = opened.split_once('}') else { break };
         out.push_str(before);
         let dimensions = layout.split(',').count();
-        if !layout.split(',').zip((0..dimensions).rev()).all(|(at, usual)| at.parse() == Ok(usual)) {
+        let usual = before.ends_with(']')
+            && layout.split(',').zip((0..dimensions).rev()).all(|(at, usual)| at.parse() == Ok(usual));
+        if !usual {
             out.extend(["{", layout, "}"]);
         }
         rest = after;
@@ -108,6 +110,8 @@ mod tests {
             ("pred[]{}", "pred[]{}"),
             ("bf16[8,128]{1,0:T(8,128)(2,1)}", "bf16[8,128]{1,0:T(8,128)(2,1)}"),
             ("(f32[2,3]{1,0}, s32[4]{0}, f32[2,2]{0,1})", "(f32[2,3], s32[4], f32[2,2]{0,1})"),
+            ("output 3 f32[8,4]{1,0} of jit_f", "output 3 f32[8,4] of jit_f"),
+            ("param{0}", "param{0}"),
             ("a{", "a{"),
             ("}{}{0", "}{}{0"),
         ] {

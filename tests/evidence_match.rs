@@ -25,7 +25,8 @@ fn plans() -> Vec<(String, Summary)> {
 
 fn matched(text: &str, plans: &[(String, Summary)]) -> TextMatch {
     let read = ErrorText::read(text);
-    let candidates: Vec<_> = plans.iter().map(|(name, summary)| Candidate { name, summary }).collect();
+    let candidates: Vec<_> =
+        plans.iter().map(|(name, summary)| Candidate { name, summary, refused: None }).collect();
     match_failure(read.main().unwrap(), &candidates)
 }
 

@@ -213,7 +213,7 @@ fn a_text_beside_a_capture() {
         return;
     };
     let summary = Summary::of(&Hlo::parse(bytes).unwrap(), Some(Backend::Gpu));
-    let modules = [Candidate { name: "jit_train_step(17)", summary: &summary }];
+    let modules = [Candidate { name: "jit_train_step(17)", summary: &summary, refused: None }];
     let mut report = capture();
     add_error_text(&mut report, ErrorText::read("Out of memory while trying to allocate 3.41GiB."), &modules);
     let note = found(&report, "error-text");

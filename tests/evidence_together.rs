@@ -377,3 +377,21 @@ fn a_request_beyond_the_pool_in_the_text() {
         it.sentence
     );
 }
+
+/// 24 allocations of the step have this size: the run shows which of them was not had.
+#[test]
+fn a_request_is_the_one_that_the_failed_launch_did_not_get() {
+    let Some(capture) = support::capture("s3_no_donation_leak") else { return };
+    let mut session = session(&capture);
+    session.add_error_text("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 36700160 bytes.");
+    let report = session.report(&whole());
+    let missing = report.retries.iter().find_map(|r| r.missing.clone()).unwrap();
+    let matched = report.error_text.as_ref().unwrap().matched.clone().unwrap();
+    assert_eq!(missing.allocation, Some(matched.request[0].allocation));
+    assert_eq!(matched.request[0].what, missing.what);
+    assert_eq!(
+        matched.sentence,
+        "The 35.00 MiB (36700160 bytes) of your error is the output 105 f32[4480,2048] of jit_train_step(17) (36700160 bytes): \
+         this capture shows the launch that did not get it. 23 other allocations of the plan have its size."
+    );
+}

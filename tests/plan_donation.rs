@@ -8,6 +8,7 @@ mod made;
 mod support;
 
 use made::*;
+use oomscope::analysis::Options;
 use oomscope::hlo::Hlo;
 use oomscope::plan::{Plan, Summary};
 use oomscope::proto::hlo::*;
@@ -123,8 +124,18 @@ fn a_donor_without_an_output_misses_nothing() {
     hlo_module(&mut hlo).buffer_donor = Some(HloBufferDonorProto { entries: vec![donor] });
     assert_eq!(pairs(&hlo), [], "it was given away, and XLA did not use it");
     let (_, plan) = made::read(&hlo);
-    assert_eq!((plan.summary.donors, plan.summary.donor_bytes), (1, Bytes(16)));
+    assert_eq!((plan.summary.donors, plan.summary.spaces[0].donors), (1, Bytes(16)));
     assert!(plan.donation.parameters[0].donor && !plan.donation.parameters[1].donor);
+    let bytes = prost::Message::encode_to_vec(&hlo);
+    let mut session = oomscope::analysis::read(bytes.as_slice(), "m.hlo_proto.pb", |_| {}).unwrap();
+    let report = session.report(&Options::default());
+    let donors = report.plan.as_ref().unwrap().donation.donors.clone();
+    let donors: Vec<_> = donors.iter().map(|d| (d.shape.as_str(), d.bytes)).collect();
+    assert_eq!(donors, [("f32[4]{0}", Bytes(16))]);
+    assert_eq!(report.modules[0].spaces[0].donor_bytes, Bytes(16));
+    assert!(
+        oomscope::report::text(&report).contains("of which donated 0 B, and 16 B given away for no output")
+    );
 }
 
 #[test]

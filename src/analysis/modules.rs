@@ -92,7 +92,10 @@ impl Modules {
 
     /// Every module, to be matched with the text of a failure.
     pub(super) fn candidates(&self) -> Vec<Candidate<'_>> {
-        self.entries.iter().map(|e| Candidate { name: &e.name.name, summary: &e.summary }).collect()
+        self.entries
+            .iter()
+            .map(|e| Candidate { name: &e.name.name, summary: &e.summary, refused: None })
+            .collect()
     }
 
     /// The one module of a dump.

@@ -15,8 +15,9 @@ use crate::model::{
     Given, LiveMoment, Module, ModuleWhy, PlanMoment, Platform, Report, SourceInfo, SourceKind, WhatIf,
 };
 use crate::run::Run;
-use crate::terms::Warning;
+use crate::terms::{RetryOutcome, Warning};
 use crate::units::{Bytes, Picos};
+use std::collections::HashMap;
 
 /// What the user chooses.
 #[derive(Debug, Clone)]
@@ -228,9 +229,7 @@ impl<S: Source> Session<S> {
         let plan = detail.map(Detail::report);
         let counts = self.events.as_ref().and_then(Events::counts);
         let modules: Vec<Module> = self.modules.reports(counts.as_deref());
-        let text = self.error_text.clone();
         let mut report = Report {
-            error_text: text.map(|text| evidence::beside(text, &self.modules.candidates())),
             warnings,
             module: chosen.and_then(|i| modules.get(i)).map(|m| m.name.clone()),
             module_why: why,
@@ -243,6 +242,14 @@ impl<S: Source> Session<S> {
             events.fill(&self.source, chosen, &mut report);
             silent = events.silent(report.platform.jax_version.as_deref());
         }
+        report.error_text = self.error_text.clone().map(|text| {
+            let refused = refused(&report);
+            let mut candidates = self.modules.candidates();
+            for candidate in &mut candidates {
+                candidate.refused = refused.get(candidate.name).copied();
+            }
+            evidence::beside(text, &candidates)
+        });
         findings::give(&mut report, options.given);
         let detail = chosen.and_then(|i| self.modules.detail(&self.source, i).ok());
         findings::conclude(&mut report, detail.map(|d| &d.facts), detail.map(Detail::estimator), &silent);
@@ -300,4 +307,14 @@ impl<S: Source> Session<S> {
         let i = self.choose(options).0.ok_or("the file holds no module")?;
         self.modules.detail(&self.source, i)?.moment(event)
     }
+}
+
+/// The allocations that launches did not get in the run, by module; of several the last.
+fn refused(report: &Report) -> HashMap<String, i64> {
+    let failed = report.retries.iter().filter(|r| r.outcome == RetryOutcome::Failed);
+    let of_module = failed.filter_map(|r| {
+        let execution = report.executions.get(usize::try_from(r.execution?).ok()?)?;
+        Some((execution.module.clone()?, r.missing.as_ref()?.allocation?))
+    });
+    of_module.collect()
 }

@@ -4,7 +4,9 @@ use crate::arrange::Arrange;
 use crate::capture::ModuleRef;
 use crate::hlo::Hlo;
 use crate::model::PlanMoment;
-use crate::model::{Buffer, Curve, Donation, DonationPair, Module, Peak, PlanReport, RoleShare, Space};
+use crate::model::{
+    Buffer, Curve, Donation, DonationPair, Donor, Module, Peak, PlanReport, RoleShare, Space,
+};
 use crate::plan::{Describer, Plan, PlanBuffer, Schedule, SpaceTotals, Summary};
 use crate::terms::{BufferKind, Role, SourceLine};
 use crate::units::{Bytes, Evidence, MOST_IN_JSON};
@@ -36,6 +38,7 @@ fn space(totals: &SpaceTotals) -> Space {
         name: totals.name.clone(),
         parameters_bytes: totals.parameters,
         donated_bytes: totals.donated,
+        donor_bytes: totals.donors,
         outputs_bytes: totals.outputs,
         constants_bytes: totals.constants,
         thread_local_bytes: totals.thread_local,
@@ -213,5 +216,10 @@ fn donation(plan: &Plan) -> Donation {
             aliased: pair.aliased,
         })
     });
-    Donation { pairs: pairs.collect(), missed_bytes: donation.missed() }
+    let mut donors: Vec<Donor> = donation
+        .donors()
+        .map(|p| Donor { parameter: p.what(), shape: p.shape.text.clone(), bytes: p.bytes })
+        .collect();
+    donors.arrange_by_key(|d| std::cmp::Reverse(d.bytes));
+    Donation { pairs: pairs.collect(), missed_bytes: donation.missed(), donors }
 }

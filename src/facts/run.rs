@@ -133,7 +133,22 @@ pub fn timeline(
     points: usize,
 ) -> Timeline {
     let bands = joined.timeline(run, allocator, range, points);
+    let a = run.allocators.get(allocator);
+    let largest = |p: &Option<usize>| p.and_then(|p| a?.largest_free(p));
+    let mut largest: Vec<Option<About>> = bands.positions.iter().map(largest).collect();
+    let errors: Option<Vec<u64>> = largest.iter().flatten().map(|about| about.error).collect();
+    if largest.iter().all(Option::is_none) {
+        largest.clear();
+    }
+    let reserved = |at: &i64| Bytes(a.map_or(0, |a| a.reserved_at(*at)));
+    let mut reserved: Vec<Bytes> = bands.at.iter().map(reserved).collect();
+    if reserved.iter().all(|r| *r == Bytes::ZERO) {
+        reserved.clear();
+    }
     Timeline {
+        reserved_bytes: reserved,
+        largest_free_error_bytes: errors.and_then(|e| e.into_iter().max()).map(Bytes),
+        largest_free_bytes: largest.into_iter().map(|about| about.map(|a| Bytes(a.bytes))).collect(),
         at_ps: bands.at.into_iter().map(Picos).collect(),
         in_use_bytes: bands.in_use.into_iter().map(Bytes).collect(),
         owners: bands
@@ -234,7 +249,7 @@ struct Sum {
     uncounted: bool,
 }
 
-/// The arrays of a moment by origin, largest group first.
+/// The arrays of a moment by origin, largest group first; groups that differ by less than half a percent are of one size.
 #[must_use]
 pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
     let mut by_owner: HashMap<Owner, Sum> = HashMap::new();
@@ -278,11 +293,22 @@ pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
             }
         })
         .collect();
-    let order = |kind: LiveKind| kind == LiveKind::BeforeCapture;
     all.arrange_by(|a, b| {
-        (b.bytes, order(a.kind)).cmp(&(a.bytes, order(b.kind))).then_with(|| a.origin.cmp(&b.origin))
+        let key = |g: &LiveGroup| (g.kind == LiveKind::BeforeCapture, g.module.clone(), g.execution);
+        (about(b.bytes).cmp(&about(a.bytes)))
+            .then_with(|| key(a).cmp(&key(b)))
+            .then_with(|| b.bytes.cmp(&a.bytes))
+            .then_with(|| a.origin.cmp(&b.origin))
     });
     all
+}
+
+/// A size without its last digits: chunks of the same arrays differ by a few hundred bytes, and executions that hold the same
+/// stand in the order in which they ran.
+fn about(bytes: Bytes) -> u64 {
+    const KEPT: u32 = 9;
+    let below = (u64::BITS - bytes.0.leading_zeros()).saturating_sub(KEPT);
+    bytes.0 >> below << below
 }
 
 /// Host events between the last two executions.

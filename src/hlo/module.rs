@@ -322,10 +322,9 @@ impl Hlo {
         &self.aliases
     }
 
-    /// Parameters that were donated without an output of their own.
-    #[must_use]
-    pub fn buffer_donors(&self) -> &HloBufferDonorProto {
-        &self.donors
+    /// Parameters that were donated without an output of their own: their numbers, and the places inside.
+    pub fn donors(&self) -> impl Iterator<Item = (i64, &[i64])> {
+        self.donors.entries.iter().map(|d| (d.parameter_number, d.parameter_shape_index.as_slice()))
     }
 
     /// Over how many replicas the module runs; `None` where it does not say.

@@ -32,6 +32,8 @@ pub struct Bands {
     pub at: Vec<i64>,
     /// Bytes in use right after each.
     pub in_use: Vec<u64>,
+    /// Position of the event of each; `None` before the first.
+    pub positions: Vec<Option<usize>>,
     /// The same bytes by owner; their sum is `in_use`.
     pub bands: Vec<Band>,
 }
@@ -63,8 +65,9 @@ impl Joined {
         let mut next = chosen.iter().peekable();
         for p in 0..positions.end {
             if p == positions.start {
-                let in_use = p.checked_sub(1).map_or(a.start, |p| a.event(p).map(|e| e.in_use));
-                samples.push(tally.sample(range.start.max(0), in_use.unwrap_or(0)));
+                let before = p.checked_sub(1);
+                let in_use = before.map_or(a.start, |p| a.event(p).map(|e| e.in_use));
+                samples.push(tally.sample(range.start.max(0), in_use.unwrap_or(0), before));
             }
             walk.take(a, p, &mut |change| match change {
                 Change::Came(number, bytes) => tally.add(key(number), bytes),
@@ -77,7 +80,7 @@ impl Joined {
             if next.peek() == Some(&&p) {
                 next.next();
                 if let Some(event) = a.event(p) {
-                    samples.push(tally.sample(event.at, event.in_use));
+                    samples.push(tally.sample(event.at, event.in_use, Some(p)));
                 }
             }
         }
@@ -131,7 +134,7 @@ impl Joined {
             keys.into_iter().map(|(_, owner, kind)| Band { owner, kind, bytes: Vec::new() }).collect();
         let rest = place.get(&Key::Module(None)).copied().unwrap_or(0);
         let unexplained = place.get(&Key::Unexplained).copied().unwrap_or(0);
-        for Sample { at, in_use, by_key, before } in samples {
+        for Sample { at, in_use, position, by_key, before } in samples {
             let mut row = vec![0u64; out.bands.len()];
             for (key, bytes) in by_key {
                 let i = place.get(&key).copied().unwrap_or(rest);
@@ -162,6 +165,7 @@ impl Joined {
             }
             out.at.push(at);
             out.in_use.push(in_use);
+            out.positions.push(position);
             for (band, bytes) in out.bands.iter_mut().zip(row) {
                 band.bytes.push(bytes);
             }
@@ -187,14 +191,15 @@ struct Tally {
 struct Sample {
     at: i64,
     in_use: u64,
+    position: Option<usize>,
     by_key: HashMap<Key, u64>,
     /// Bytes from before the capture; `None` where they are all that is not known, since no events were lost.
     before: Option<u64>,
 }
 
 impl Tally {
-    fn sample(&self, at: i64, in_use: u64) -> Sample {
-        Sample { at, in_use, by_key: self.now.clone(), before: self.broken.then_some(self.before) }
+    fn sample(&self, at: i64, in_use: u64, position: Option<usize>) -> Sample {
+        Sample { at, in_use, position, by_key: self.now.clone(), before: self.broken.then_some(self.before) }
     }
 
     fn add(&mut self, key: Key, bytes: u64) {

@@ -33,6 +33,7 @@ impl PlanReport {
             omitted.peak_buffers = cut(&mut peak.buffers, top, |b| Bytes(b.bytes.0.saturating_mul(b.count)));
         }
         omitted.donation_pairs = cut(&mut self.donation.pairs, top, |p| p.bytes);
+        omitted.donors = cut(&mut self.donation.donors, top, |d| d.bytes);
     }
 }
 
@@ -52,6 +53,9 @@ pub struct Omitted {
     pub live_at_peak: BTreeMap<String, Cut>,
     /// Donation pairs.
     pub donation_pairs: Cut,
+    /// Parameters given away for no output.
+    #[serde(default)]
+    pub donors: Cut,
     /// Groups live at the last start.
     pub live_at_last_start: Cut,
     /// Functions of a program that runs op by op.

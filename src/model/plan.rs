@@ -54,6 +54,10 @@ pub struct Space {
     pub parameters_bytes: Bytes,
     /// Parameters whose allocation is live-out too.
     pub donated_bytes: Bytes,
+    /// Parameters given away for which XLA found no output: donating them freed nothing at the end, and lets XLA write over
+    /// them.
+    #[serde(default)]
+    pub donor_bytes: Bytes,
     /// Live-out allocations that are no parameter.
     pub outputs_bytes: Bytes,
     /// Constants.
@@ -164,6 +168,20 @@ pub struct Donation {
     pub pairs: Vec<DonationPair>,
     /// Bytes of the pairs that are not aliased.
     pub missed_bytes: Bytes,
+    /// Parameters given away for which XLA found no output, largest first.
+    #[serde(default)]
+    pub donors: Vec<Donor>,
+}
+
+/// A parameter that was given away and shares its memory with no output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Donor {
+    /// Its argument path, else its number and shape index.
+    pub parameter: String,
+    /// Its shape.
+    pub shape: String,
+    /// Its bytes.
+    pub bytes: Bytes,
 }
 
 /// A parameter and an output of the same shape.

@@ -92,6 +92,15 @@ pub struct Timeline {
     pub in_use_bytes: Vec<Bytes>,
     /// The same bytes by owner; the sum over the owners is `in_use_bytes`.
     pub owners: Vec<OwnerBand>,
+    /// Bytes reserved for loaded programs at each moment, which do not count as in use (TPU); empty where none ever were.
+    #[serde(default)]
+    pub reserved_bytes: Vec<Bytes>,
+    /// The largest free chunk at each moment; null where its event does not tell, empty where none does.
+    #[serde(default)]
+    pub largest_free_bytes: Vec<Option<Bytes>>,
+    /// The most by which any of those chunks can be off; null where that is unknown.
+    #[serde(default)]
+    pub largest_free_error_bytes: Option<Bytes>,
 }
 
 /// The bytes of one kind of owner over time.

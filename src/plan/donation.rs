@@ -3,6 +3,7 @@
 use super::launch::OutputSlot;
 use crate::arrange::Arrange;
 use crate::hlo::{BufIx, Flow, Hlo, InstrIx, Shape, decode_shape, leaves};
+use crate::plain::usual_shape;
 use crate::terms::BufferKind;
 use crate::units::Bytes;
 use prost::Message;
@@ -110,6 +111,11 @@ impl Donation {
         self.missed_pairs().map(|p| p.bytes).sum()
     }
 
+    /// Parameters in the device's own memory that were given away and have no output, in their order.
+    pub fn donors(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|p| p.donor && !p.donated && p.color == 0)
+    }
+
     /// The pairs in the device's own memory that are not aliased.
     pub fn missed_pairs(&self) -> impl Iterator<Item = &Pair> {
         self.pairs.iter().filter(|p| !p.aliased && p.color == 0)
@@ -162,7 +168,7 @@ impl OutputSlots {
             if let Some(allocation) = slot.allocation {
                 out.entry(allocation)
                     .or_default()
-                    .push(OutputSlot { number, shape: slot.shape.text.clone() });
+                    .push(OutputSlot { number, shape: usual_shape(&slot.shape.text) });
             }
         }
         out
@@ -226,12 +232,7 @@ fn parameters(hlo: &Hlo) -> Parameters {
         .zip(hlo.allocations())
         .filter_map(|(i, a)| a.parameter.as_ref().map(|(number, index)| ((*number, index.as_slice()), i)))
         .collect();
-    let donors: HashSet<(i64, &[i64])> = hlo
-        .buffer_donors()
-        .entries
-        .iter()
-        .map(|d| (d.parameter_number, d.parameter_shape_index.as_slice()))
-        .collect();
+    let donors: HashSet<(i64, &[i64])> = hlo.donors().collect();
     let mut instructions: Vec<(InstrIx, i64)> =
         hlo.entry_parameters().map(|(at, it)| (at, it.parameter_number)).collect();
     instructions.arrange_by_key(|&(_, number)| number);

@@ -34,7 +34,7 @@ impl LaunchAllocation {
         self.color == HOST_SPACE
     }
 
-    /// In words: `temp block`, `output 3 f32[1280]{0}`, `table of the outputs`.
+    /// In words: `temp block`, `output 3 f32[1280]`, `table of the outputs`.
     #[must_use]
     pub fn what(&self) -> String {
         match (self.kind, self.outputs.as_slice()) {
@@ -56,7 +56,7 @@ impl LaunchAllocation {
 pub struct OutputSlot {
     /// Its number in the flattened result.
     pub number: u64,
-    /// Its shape.
+    /// Its shape, with its layout where that is not the usual one.
     pub shape: String,
 }
 

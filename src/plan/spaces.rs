@@ -4,7 +4,7 @@ use crate::arrange::Arrange;
 use crate::hlo::Hlo;
 use crate::terms::{Backend, BufferKind, MemoryAnalysis};
 use crate::units::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The memory space of host memory in layouts and plans (`xla/layout.h`, `kHostMemorySpace`).
 pub const HOST_SPACE: i64 = 5;
@@ -20,6 +20,8 @@ pub struct SpaceTotals {
     pub parameters: Bytes,
     /// Parameters that are outputs too.
     pub donated: Bytes,
+    /// Parameters given away for which XLA found no output (`HloBufferDonorProto`): it may write over them.
+    pub donors: Bytes,
     /// Live-out allocations that are no parameter.
     pub outputs: Bytes,
     /// Constants.
@@ -58,6 +60,7 @@ impl SpaceTotals {
 /// The totals of every memory space that has allocations, in order of their numbers.
 pub(super) fn totals(hlo: &Hlo, backend: Option<Backend>) -> Vec<SpaceTotals> {
     let mut spaces: BTreeMap<i64, SpaceTotals> = BTreeMap::new();
+    let donors: HashSet<(i64, &[i64])> = hlo.donors().collect();
     for allocation in hlo.allocations() {
         let color = allocation.color;
         let it = spaces.entry(color).or_insert_with(|| SpaceTotals {
@@ -66,7 +69,13 @@ pub(super) fn totals(hlo: &Hlo, backend: Option<Backend>) -> Vec<SpaceTotals> {
             ..SpaceTotals::default()
         });
         match allocation.kind() {
-            Some(BufferKind::Parameter) => it.parameters += allocation.size,
+            Some(BufferKind::Parameter) => {
+                it.parameters += allocation.size;
+                let place = allocation.parameter.as_ref().map(|(number, index)| (*number, index.as_slice()));
+                if place.is_some_and(|place| donors.contains(&place)) {
+                    it.donors += allocation.size;
+                }
+            }
             Some(BufferKind::Donated) => {
                 it.parameters += allocation.size;
                 it.donated += allocation.size;

@@ -7,7 +7,7 @@ use super::spaces::{self, SpaceTotals};
 use crate::hlo::Hlo;
 use crate::terms::{Backend, BufferKind, MemoryAnalysis};
 use crate::units::Bytes;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Totals of a module's plan, and what the runtime asks for at launch.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +37,6 @@ pub struct Summary {
     pub donated: Vec<(i64, Bytes)>,
     /// Parameters donated without an output of their own.
     pub donors: u64,
-    /// Bytes of these in memory space 0.
-    pub donor_bytes: Bytes,
     /// What was damaged in the module.
     pub warnings: Vec<String>,
 }
@@ -61,19 +59,6 @@ impl Summary {
         for space in &mut spaces {
             space.heap_peak = peaks.get(&space.color).copied();
         }
-        let donors: HashSet<(i64, &[i64])> = hlo
-            .buffer_donors()
-            .entries
-            .iter()
-            .map(|d| (d.parameter_number, d.parameter_shape_index.as_slice()))
-            .collect();
-        let is_donor = |(number, index): &(i64, Vec<i64>)| donors.contains(&(*number, index.as_slice()));
-        let donor_bytes = hlo
-            .allocations()
-            .iter()
-            .filter(|a| a.color == 0 && a.parameter.as_ref().is_some_and(is_donor))
-            .map(|a| a.size)
-            .sum();
         Summary {
             name: hlo.name().to_owned(),
             hlo_id: hlo.id(),
@@ -91,8 +76,7 @@ impl Summary {
                 .filter(|a| a.kind() == Some(BufferKind::Donated))
                 .map(|a| (a.index, a.size))
                 .collect(),
-            donors: hlo.buffer_donors().entries.len() as u64,
-            donor_bytes,
+            donors: hlo.donors().count() as u64,
             warnings: hlo.warnings().to_vec(),
         }
     }

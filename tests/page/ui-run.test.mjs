@@ -44,7 +44,9 @@ test('gradients kept: the bands add up to what is in use, and the peak has its o
   // Every point of the chart is the sum of its bands.
   await page.getByText('The chart as a table').click();
   for (const row of await page.locator('.as-text tbody tr').allInnerTexts()) {
-    const [, total, ...bands] = row.split('\t').map((t) => Number(t.replace(/[^\d]/g, '')));
+    const [, total, ...columns] = row.split('\t').map((t) => Number(t.replace(/[^\d]/g, '')));
+    // The last column is the largest free chunk.
+    const bands = columns.slice(0, -1);
     assert.equal(
       bands.reduce((a, b) => a + b, 0),
       total,
@@ -161,6 +163,53 @@ test('a failure is in the picture: pool, card, what was refused to scale, and th
   assert.ok(all.includes('10 s') && !all.some((w) => w.includes('goes on')), all.join(', '));
   // What is looked at first is the moment of the wait.
   assert.match(await page.locator('.run-columns h2').first().innerText(), /^Live at 49\.5 ms/);
+  await context.close();
+});
+
+test('where free memory lies in pieces, the largest of them is drawn and read out', async () => {
+  const file = sharedFile('scenarios/s6_fragmentation.xplane.pb');
+  if (!file) return;
+  const { page, context, complaints } = await openRun(file);
+  const slider = page.getByRole('slider', { name: 'Bytes in use in GPU_0_bfc over time' });
+  // At the wait: 1.83 GiB are free, and no chunk of them holds the 405.92 MiB that were asked for.
+  assert.match(
+    (await slider.getAttribute('aria-valuetext')) ?? '',
+    /: 984\.23 MiB .*, largest free chunk 150\.00 MiB$/,
+  );
+  assert.match(await page.locator('.reading').innerText(), /largest free chunk\s+150\.00 MiB/);
+  await page.getByText('The chart as a table').click();
+  assert.match((await page.locator('.as-text thead').innerText()) ?? '', /largest free chunk/);
+  const drawn = await page
+    .locator('.chart-box canvas')
+    .first()
+    .evaluate((canvas) => {
+      // The dashes lie on the free ground above what is in use: on the line there are both of their inks.
+      const c = /** @type {HTMLCanvasElement} */ (canvas);
+      const ctx = /** @type {CanvasRenderingContext2D} */ (c.getContext('2d'));
+      const from = Math.round(c.width * 0.5);
+      const { data, width, height } = ctx.getImageData(from, 0, 40, c.height);
+      const seen = new Set();
+      for (let x = 0; x < width; x++) {
+        let column = '';
+        for (let y = 0; y < height; y++) column += `${data[(y * width + x) * 4]} `;
+        seen.add(column);
+      }
+      return seen.size;
+    });
+  assert.ok(drawn >= 2, 'dashes and gaps');
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('what a TPU has reserved for loaded programs is drawn on top of what is in use', async () => {
+  const file = sharedFile('captures/public/tpu-v6e-inference.xplane.pb');
+  if (!file) return;
+  const { page, context, complaints } = await openRun(file);
+  await page.getByRole('slider').press('End');
+  await page.waitForFunction(() =>
+    /reserved for loaded programs\s*20\.0\d GiB/.test(document.querySelector('.reading')?.textContent ?? ''),
+  );
+  assert.deepEqual(complaints, []);
   await context.close();
 });
 

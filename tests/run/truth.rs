@@ -169,3 +169,48 @@ fn a_pool_that_grows_is_solved_stretch_by_stretch() {
         assert_eq!(a.growths.len(), 2);
     }
 }
+
+#[test]
+fn the_largest_free_chunk_is_known_all_along() {
+    let mut curves = 0;
+    for (name, path, truth) in scenarios("scenarios", "") {
+        let it = read(&path);
+        let retries = facts::run::retries(&it.run, &it.joined);
+        for a in facts::run::allocators(&it.run, &it.joined, &it.platform) {
+            let (t, at) = (&a.timeline, format!("{name} {}", a.name));
+            if t.largest_free_bytes.is_empty() {
+                continue;
+            }
+            curves += 1;
+            assert_eq!(t.largest_free_bytes.len(), t.at_ps.len(), "{at}");
+            let capacity = a.capacity_bytes.unwrap();
+            for (largest, in_use) in t.largest_free_bytes.iter().zip(&t.in_use_bytes) {
+                let error = t.largest_free_error_bytes.unwrap_or_default();
+                assert!(
+                    largest.is_none_or(|l| l.0 <= capacity.0 - in_use.0 + error.0),
+                    "{at}: {largest:?} free"
+                );
+            }
+            let peak = t.at_ps.iter().rposition(|at| Some(*at) == a.peak_at_ps);
+            assert_eq!(
+                t.largest_free_bytes[peak.unwrap()],
+                a.largest_free_at_peak_bytes,
+                "{at}: at the peak"
+            );
+            for r in retries.iter().filter(|r| r.allocator.as_ref() == Some(&a.name)) {
+                let before = t.at_ps.iter().rposition(|at| *at <= r.at_ps).unwrap();
+                assert_eq!(t.largest_free_bytes[before], r.largest_free_bytes, "{at}: at a wait");
+            }
+        }
+        // What the simulation knew: of 1873 MiB that are free, the largest chunk has 150 MiB.
+        if name == "s6_fragmentation" {
+            let truth = truth["expected"]["failed"]["largest_free_chunk"].as_u64().unwrap();
+            let device = &facts::run::allocators(&it.run, &it.joined, &it.platform)[0];
+            let said = device.timeline.largest_free_bytes.iter().flatten();
+            let error = device.timeline.largest_free_error_bytes.unwrap().0;
+            assert!(said.clone().any(|l| l.0.abs_diff(truth) <= error), "{name}");
+            assert!(error < 4 << 20, "{name}: an error of {error} bytes");
+        }
+    }
+    assert!(curves >= 10 || !shared().join("scenarios").exists(), "only {curves} curves");
+}

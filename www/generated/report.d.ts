@@ -498,9 +498,21 @@ export interface Timeline {
    */
   in_use_bytes: Bytes[];
   /**
+   * The largest free chunk at each moment; null where its event does not tell, empty where none does.
+   */
+  largest_free_bytes: (Bytes | null)[];
+  /**
+   * The most by which any of those chunks can be off; null where that is unknown.
+   */
+  largest_free_error_bytes: Bytes | null;
+  /**
    * The same bytes by owner; the sum over the owners is `in_use_bytes`.
    */
   owners: OwnerBand[];
+  /**
+   * Bytes reserved for loaded programs at each moment, which do not count as in use (TPU); empty where none ever were.
+   */
+  reserved_bytes: Bytes[];
 }
 /**
  * The bytes of one kind of owner over time.
@@ -1485,6 +1497,11 @@ export interface Space {
    */
   donated_bytes: Bytes;
   /**
+   * Parameters given away for which XLA found no output: donating them freed nothing at the end, and lets XLA write over
+   * them.
+   */
+  donor_bytes: Bytes;
+  /**
    * The most that is live at once inside the temp blocks; null where the plan has no heap trace.
    */
   heap_peak_bytes: Bytes | null;
@@ -1537,6 +1554,10 @@ export interface Omitted {
    * Donation pairs.
    */
   donation_pairs: Cut;
+  /**
+   * Parameters given away for no output.
+   */
+  donors: Cut;
   /**
    * Groups live at the last start.
    */
@@ -1655,6 +1676,10 @@ export interface Curve {
  */
 export interface Donation {
   /**
+   * Parameters given away for which XLA found no output, largest first.
+   */
+  donors: Donor[];
+  /**
    * Bytes of the pairs that are not aliased.
    */
   missed_bytes: Bytes;
@@ -1662,6 +1687,23 @@ export interface Donation {
    * Pairs of equal shape, type and layout, each output used once, largest first.
    */
   pairs: DonationPair[];
+}
+/**
+ * A parameter that was given away and shares its memory with no output.
+ */
+export interface Donor {
+  /**
+   * Its bytes.
+   */
+  bytes: Bytes;
+  /**
+   * Its argument path, else its number and shape index.
+   */
+  parameter: string;
+  /**
+   * Its shape.
+   */
+  shape: string;
 }
 /**
  * A parameter and an output of the same shape.

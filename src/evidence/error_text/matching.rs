@@ -16,6 +16,8 @@ pub struct Candidate<'a> {
     pub name: &'a str,
     /// Its plan's totals.
     pub summary: &'a Summary,
+    /// Index of the allocation of its plan that the run shows was not had, where a launch failed.
+    pub refused: Option<i64>,
 }
 
 /// What of a capture a failure is of.
@@ -151,13 +153,20 @@ fn refused_need(failure: &Failure, candidate: Candidate<'_>) -> Option<Bytes> {
 }
 
 impl Judged<'_> {
-    fn rank(&self) -> (bool, bool, bool, bool) {
+    fn rank(&self) -> (bool, bool, bool, bool, bool) {
         (
             self.by != MatchedBy::Nothing,
             self.totals_agree,
             self.by == MatchedBy::Name,
+            self.refused_here().is_some(),
             self.refused.is_some() || !self.request.is_empty(),
         )
+    }
+
+    /// The request, where the run shows that it is what a launch did not get.
+    fn refused_here(&self) -> Option<&RequestMatch> {
+        let first = self.request.first()?;
+        (self.candidate.refused == Some(first.allocation)).then_some(first)
     }
 
     fn need(&self) -> Bytes {
@@ -167,21 +176,30 @@ impl Judged<'_> {
     fn sentence(&self, failure: &Failure) -> String {
         let module = self.candidate.name;
         let asked = failure.requested.map_or_else(|| "request".to_owned(), |r| r.to_string());
-        let mut sentence = match self.request.as_slice() {
+        let mut sentence = match (self.refused_here(), self.request.as_slice()) {
             _ if failure.kind == FailureKind::CompileDevice => self.not_compiled(failure, &asked),
-            [] if failure.requested.is_none() => format!("The text is of {module}."),
-            [] => format!(
+            (_, []) if failure.requested.is_none() => format!("The text is of {module}."),
+            (_, []) => format!(
                 "The text is of {module}, but no output or temp block of its plan is {asked}: it was another allocation, or \
                  another compilation of the program."
             ),
-            [one] if failure.what.as_deref() == Some(LOADING) => format!(
+            (_, [one]) if failure.what.as_deref() == Some(LOADING) => format!(
                 "The {asked} of your error is what {module} reserves when it is loaded: its temp block ({} bytes) and a little more.",
                 one.bytes.0
             ),
-            [one] => {
+            (Some(refused), all) => format!(
+                "The {asked} of your error is the {} of {module} ({} bytes): this capture shows the launch that did not get it.{}",
+                refused.what,
+                refused.bytes.0,
+                match all.len() {
+                    1 => String::new(),
+                    n => format!(" {} other allocations of the plan have its size.", n - 1),
+                }
+            ),
+            (_, [one]) => {
                 format!("The {asked} of your error is the {} of {module} ({} bytes).", one.what, one.bytes.0)
             }
-            [first, rest @ ..] => format!(
+            (_, [first, rest @ ..]) => format!(
                 "The {asked} of your error is the {} of {module} ({} bytes), or one of {} others of its size.",
                 first.what,
                 first.bytes.0,
@@ -270,8 +288,10 @@ fn requests(failure: &Failure, candidate: Candidate<'_>) -> Vec<RequestMatch> {
             what: a.what(),
         })
         .collect();
-    // The temp block first: it is the request that fails most often.
-    found.arrange_by_key(|m| (m.kind != BufferKind::Temp, m.allocation));
+    // What the run shows was refused, then the temp block: it is the request that fails most often.
+    found.arrange_by_key(|m| {
+        (candidate.refused != Some(m.allocation), m.kind != BufferKind::Temp, m.allocation)
+    });
     found
 }
 

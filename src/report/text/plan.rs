@@ -70,7 +70,10 @@ pub(super) fn plan(out: &mut Page, report: &Report) {
             0 | 1 => String::new(),
             n => format!("in {n} blocks, the largest {}", space.temp_blocks[0]),
         };
-        let donated = format!("of which donated {}", space.donated_bytes);
+        let mut donated = format!("of which donated {}", space.donated_bytes);
+        if space.donor_bytes > Bytes::ZERO {
+            donated += &format!(", and {} given away for no output", space.donor_bytes);
+        }
         for (label, bytes, note) in [
             ("parameters", Some(space.parameters_bytes), donated.as_str()),
             ("outputs", Some(space.outputs_bytes), "not aliased with a parameter"),

@@ -276,7 +276,8 @@ function readingText(s: Series, index: number): string {
   const parts = s.bands.flatMap((b) =>
     (b.values[index] ?? 0) > 0 ? [`${plain(b.label, 60)} ${size(b.values[index] ?? 0)}`] : [],
   );
-  return `${size(s.totals[index] ?? 0)}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`;
+  const above = s.lines.map((l) => `, ${l.label} ${l.values[index] == null ? 'unknown' : size(l.values[index])}`);
+  return `${size(s.totals[index] ?? 0)}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}${above.join('')}`;
 }
 
 /** The legend, with the numbers at the pointer or at the chosen moment. */
@@ -309,6 +310,12 @@ function Reading({
               <Name text={b.label} most={44} />
             </span>{' '}
             <Size bytes={index < 0 ? 0 : (b.values[index] ?? 0)} />
+          </li>
+        ))}
+        {s.lines.map((l) => (
+          <li key={l.label}>
+            <i class="chip dashed" style={{ borderColor: `var(${l.color})` }} aria-hidden="true" />
+            <span class="band-name">{l.label}</span> <Size bytes={l.values[Math.max(0, index)] ?? null} />
           </li>
         ))}
       </ul>

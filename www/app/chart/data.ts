@@ -50,10 +50,22 @@ export interface Refused {
   readonly goesOn: string;
 }
 
+/** A line above the stack: so much more than what is below it. */
+export interface Line {
+  readonly label: string;
+  /** The custom property of its colour. */
+  readonly color: string;
+  /** At each moment; null where unknown. */
+  readonly values: readonly (number | null)[];
+  /** What it stands on, beside the stack; nothing, unless given. */
+  readonly above?: readonly number[];
+}
+
 export interface Series {
   /** Moments, ascending; a band's value holds from its moment to the next. */
   readonly xs: ArrayLike<number>;
   readonly bands: readonly Band[];
+  readonly lines: readonly Line[];
   /** The sum of the bands at each moment. */
   readonly totals: Float64Array;
   /** Index of the first maximum of the totals. */
@@ -61,7 +73,12 @@ export interface Series {
   readonly whole: Range;
 }
 
-export function series(xs: ArrayLike<number>, bands: readonly Band[], whole?: Range): Series {
+export function series(
+  xs: ArrayLike<number>,
+  bands: readonly Band[],
+  whole?: Range,
+  lines: readonly Line[] = [],
+): Series {
   const totals = new Float64Array(xs.length);
   for (const band of bands)
     for (let i = 0; i < xs.length; i++) totals[i] = (totals[i] as number) + (band.values[i] ?? 0);
@@ -69,7 +86,7 @@ export function series(xs: ArrayLike<number>, bands: readonly Band[], whole?: Ra
   for (let i = 1; i < totals.length; i++) if ((totals[i] as number) > (totals[peak] as number)) peak = i;
   const from = xs[0] ?? 0;
   const to = xs[xs.length - 1] ?? 1;
-  return { xs, bands, totals, peak, whole: whole ?? { from, to: to > from ? to : from + 1 } };
+  return { xs, bands, lines, totals, peak, whole: whole ?? { from, to: to > from ? to : from + 1 } };
 }
 
 /**

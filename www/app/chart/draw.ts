@@ -3,7 +3,7 @@
 import { at, type Range, type Scale } from '../lib/scale';
 import { color } from '../lib/theme';
 import { byteStep, tickSize, ticksBetween } from '../lib/units';
-import { columns, type Lane, type Level, type Refused, type Series, type SpanKind } from './data';
+import { columns, type Lane, type Level, type Line, type Refused, type Series, type SpanKind } from './data';
 
 /** Where things lie. */
 export interface Frame {
@@ -163,6 +163,39 @@ function stack(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale, de
     ctx.globalAlpha = 1;
   }
   layers(ctx, f, p, y, dense ? least : most, density, pattern);
+  for (const line of p.series.lines) lineAbove(ctx, f, p.series, line, y, most, density);
+}
+
+/** A line in steps, broken where its value is unknown. */
+function lineAbove(
+  ctx: CanvasRenderingContext2D,
+  f: Frame,
+  s: Series,
+  line: Line,
+  y: Scale,
+  sample: Int32Array,
+  density: number,
+): void {
+  ctx.beginPath();
+  let open = false;
+  for (let c = 0; c < sample.length; c++) {
+    const i = sample[c] as number;
+    const value = i < 0 ? null : line.values[i];
+    if (value === null || value === undefined) {
+      open = false;
+      continue;
+    }
+    const py = at(y, (s.totals[i] as number) + (line.above?.[i] ?? 0) + value);
+    if (open) ctx.lineTo(f.left + c / density, py);
+    else ctx.moveTo(f.left + c / density, py);
+    ctx.lineTo(f.left + (c + 1) / density, py);
+    open = true;
+  }
+  ctx.strokeStyle = color(line.color);
+  ctx.lineWidth = 1.5;
+  ctx.setLineDash([6, 3]);
+  ctx.stroke();
+  ctx.setLineDash([]);
 }
 
 function layers(

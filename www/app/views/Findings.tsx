@@ -100,18 +100,25 @@ function Numbers({ of }: { of: Finding }) {
   );
 }
 
+const NONE: ReadonlySet<string> = new Set();
+/** Fixes of one id can act on different arrays: then their words differ. */
+const fixKey = (fix: Fix): string => `${fix.id} ${fix.text}`;
+
 /** One finding across both columns: words on the left, fixes on the scale on the right. */
 export function FindingRow({
   finding,
   report,
   gauge,
   number,
+  told = NONE,
   full = false,
 }: {
   finding: Finding;
   report: Report;
   gauge: Gauge;
   number: number;
+  /** Fixes that stand whole in a finding above. */
+  told?: ReadonlySet<string>;
   full?: boolean;
 }) {
   const model = useModel();
@@ -140,9 +147,20 @@ export function FindingRow({
       <div class="finding-fixes">
         {fixes.length > 0 && (
           <ul class="fixes" aria-label="Fixes">
-            {fixes.map((fix) => (
-              <FixLine key={fix.id} fix={fix} gauge={gauge} full={full} />
-            ))}
+            {fixes.map((fix) =>
+              told.has(fixKey(fix)) ? (
+                <li key={fix.id} class="fix">
+                  <p class="fix-text">
+                    <b>
+                      <Prose text={fix.text} />
+                    </b>{' '}
+                    <span class="soft">as above</span>
+                  </p>
+                </li>
+              ) : (
+                <FixLine key={fix.id} fix={fix} gauge={gauge} full={full} />
+              ),
+            )}
           </ul>
         )}
         {left > 0 && (
@@ -181,7 +199,15 @@ export function FindingsView({ report }: { report: Report }) {
           <GaugeAxis gauge={gauge} />
         </div>
         {report.findings.map((f, i) => (
-          <FindingRow key={`${f.id}-${i}`} finding={f} report={report} gauge={gauge} number={i} full />
+          <FindingRow
+            key={`${f.id}-${i}`}
+            finding={f}
+            report={report}
+            gauge={gauge}
+            number={i}
+            told={new Set(report.findings.slice(0, i).flatMap((above) => above.fixes.map(fixKey)))}
+            full
+          />
         ))}
       </div>
       {check !== undefined && (

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Capture } from '../../client';
-import type { Buffer, DonationPair, PlanReport, Report } from '../../generated/report';
+import type { Buffer, DonationPair, Donor, PlanReport, Report } from '../../generated/report';
 import { type Band, type Lane, type Level, series } from '../chart/data';
 import { StackChart } from '../chart/StackChart';
 import { ROLE, ROLES } from '../lib/palette';
@@ -218,6 +218,7 @@ function ThePlan({ report, capture, plan }: { report: Report; capture: Capture; 
         </>
       )}
       <DonationTable plan={plan} />
+      <DonorTable donors={plan.donation.donors} />
     </section>
   );
 }
@@ -282,6 +283,34 @@ const donationColumns: readonly Column<DonationPair>[] = [
   names('output', 'Output', (p) => p.output, 40),
   { id: 'shape', head: 'Shape', sort: (p) => p.shape, cell: (p) => <Shape text={p.shape} /> },
 ];
+
+const donorColumns: readonly Column<Donor>[] = [
+  sizes('bytes', 'Size', (p) => p.bytes),
+  names('parameter', 'Parameter', (p) => p.parameter, 70),
+  { id: 'shape', head: 'Shape', sort: (p) => p.shape, cell: (p) => <Shape text={p.shape} /> },
+];
+
+function DonorTable({ donors }: { donors: readonly Donor[] }) {
+  if (donors.length === 0) return null;
+  return (
+    <>
+      <div class="view-head">
+        <h2>Parameters given away for no output</h2>
+        <p>
+          XLA found no output of their shape: it may write over them, and nothing is freed <Tag evidence="read" />
+        </p>
+      </div>
+      <DataTable
+        caption="Donated parameters without an output"
+        columns={donorColumns}
+        rows={donors}
+        rowKey={(p) => p.parameter}
+        sortBy="bytes"
+        page={12}
+      />
+    </>
+  );
+}
 
 function DonationTable({ plan }: { plan: PlanReport }) {
   const { pairs, missed_bytes } = plan.donation;

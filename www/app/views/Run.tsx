@@ -3,7 +3,17 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Capture } from '../../client';
 import type { Allocator, Report } from '../../generated/report';
-import { type Band, busy, type Lane, type Level, type Refused, type Series, type Span, series } from '../chart/data';
+import {
+  type Band,
+  busy,
+  type Lane,
+  type Level,
+  type Line,
+  type Refused,
+  type Series,
+  type Span,
+  series,
+} from '../chart/data';
 import { StackChart } from '../chart/StackChart';
 import { OWNER } from '../lib/palette';
 import { allocatorOf, cardOf, gravest, mainExecution } from '../lib/pool';
@@ -90,7 +100,14 @@ function seriesOf(a: Allocator, whole: Range): Series {
       striped: false,
       values: a.timeline.in_use_bytes,
     });
-  return series(a.timeline.at_ps, bands, whole);
+  const { at_ps, reserved_bytes, largest_free_bytes } = a.timeline;
+  const lines: Line[] = [];
+  // What a program has reserved counts as neither used nor free.
+  if (reserved_bytes.length > 0)
+    lines.push({ label: 'reserved for loaded programs', color: '--c-temp', values: reserved_bytes });
+  if (largest_free_bytes.length > 0)
+    lines.push({ label: 'largest free chunk', color: '--ink-soft', values: largest_free_bytes, above: reserved_bytes });
+  return series(at_ps, bands, whole, lines);
 }
 
 function OneAllocator({ report, capture, allocator: a }: { report: Report; capture: Capture; allocator: Allocator }) {
@@ -130,7 +147,11 @@ function OneAllocator({ report, capture, allocator: a }: { report: Report; captu
     if (card !== null) out.push({ label: `card ${size(card)}`, bytes: card, kind: 'card' });
     return out;
   }, [a, card]);
-  const peak = s.totals[s.peak] ?? 0;
+  // What programs have reserved is taken too.
+  const peak = useMemo(
+    () => s.totals.reduce((most, bytes, i) => Math.max(most, bytes + (a.timeline.reserved_bytes[i] ?? 0)), 0),
+    [s, a],
+  );
   const far = a.capacity_bytes !== null && a.capacity_bytes > peak * 3;
   // Where memory was short, how much there is belongs into the picture.
   const short = waits.some(({ r }) => r.allocator === a.name) || mine.some(({ e }) => e.outcome === 'failed');
@@ -344,7 +365,7 @@ function RunAsText({ series: s }: { series: Series }) {
                 <th scope="col" class="number">
                   In use
                 </th>
-                {s.bands.map((b) => (
+                {[...s.bands, ...s.lines].map((b) => (
                   <th scope="col" class="number">
                     <Name text={b.label} most={40} />
                   </th>
@@ -364,6 +385,11 @@ function RunAsText({ series: s }: { series: Series }) {
                   {s.bands.map((b) => (
                     <td class="number">
                       <Size bytes={b.values[i] ?? 0} />
+                    </td>
+                  ))}
+                  {s.lines.map((l) => (
+                    <td class="number">
+                      <Size bytes={l.values[i] ?? null} />
                     </td>
                   ))}
                 </tr>

@@ -3,7 +3,7 @@
 
 use flate2::{Compression, write::DeflateEncoder, write::GzEncoder};
 use oomscope::bytes::{ReadError, Source};
-use oomscope::evidence::archive::{Limits, Note, walk};
+use oomscope::evidence::archive::{Gunzip, Limits, Note, walk};
 use oomscope::evidence::{Foreign, Kind};
 use oomscope::synth::rng::Rng;
 use std::cell::Cell;
@@ -120,6 +120,95 @@ fn gzip_through_memory_and_as_it_is_read() {
             assert!(found[0].2 == bytes, "{len} bytes");
         }
     }
+}
+
+/// What a stream of a gzip file gives, handed in by chunks of this length: the bytes, and what is said of them.
+fn streamed(packed: &[u8], chunk: usize, limits: &Limits) -> Result<(Vec<u8>, Option<String>), String> {
+    let mut bytes = Vec::new();
+    let mut gunzip = Gunzip::new(packed.len() as u64, limits);
+    for part in packed.chunks(chunk) {
+        gunzip.feed(part, &mut |piece| bytes.extend(piece));
+        if gunzip.ended() {
+            break;
+        }
+    }
+    let said = gunzip.finish(&mut |piece| bytes.extend(piece))?;
+    Ok((bytes, said))
+}
+
+#[test]
+fn a_stream_gives_what_reading_gives() {
+    let bytes = capture_like(5_000_001, 2);
+    let whole = gz(&bytes);
+    let members = [gz(&bytes[..3_000_000]), gz(b""), gz(&bytes[3_000_000..])].concat();
+    let followed = |by: &[u8]| [&whole, by].concat();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2..][..64].fill(0xff);
+    let mut wrong_sum = whole.clone();
+    wrong_sum[whole.len() - 6] ^= 1;
+    let begun = followed(&[0x1f, 0x8b]);
+    let cases = [
+        ("whole", whole.clone(), None),
+        ("members", members, None),
+        ("zeros behind it", followed(&[0; 700]), None),
+        ("half of a beginning behind it", followed(&[0x1f]), None),
+        ("other bytes behind it", followed(b"\x1fother"), None),
+        ("cut", whole[..whole.len() / 2].to_vec(), Some("the packed bytes end")),
+        ("cut in its last bytes", whole[..whole.len() - 3].to_vec(), Some("the packed bytes end")),
+        ("cut in a second header", begun, Some("the packed bytes end")),
+        ("damaged", damaged, Some("the packed bytes are damaged")),
+        ("not what was packed", wrong_sum, Some("the packed bytes are damaged")),
+    ];
+    for (what, packed, said) in cases {
+        let (found, notes) = files(&packed.as_slice(), "x.gz", &streaming());
+        for chunk in [997, 64 << 10, packed.len()] {
+            let (got, sentence) = streamed(&packed, chunk, &Limits::default()).unwrap();
+            assert!(got == found[0].2, "{what} by {chunk}: {} and {} bytes", got.len(), found[0].2.len());
+            let right = bytes.iter().zip(&got).take_while(|(a, b)| a == b).count();
+            assert!(right > 1_000_000 && (right == got.len() || what == "damaged"), "{what}: {right} bytes");
+            assert_eq!(sentence.as_deref(), notes.first().map(|n| n.sentence.as_str()), "{what} by {chunk}");
+            assert_eq!(sentence.is_some(), said.is_some(), "{what}: {sentence:?}");
+            assert!(sentence.unwrap_or_default().contains(said.unwrap_or_default()), "{what}");
+        }
+    }
+    // Bytes behind the end are not asked for.
+    let mut gunzip = Gunzip::new(0, &Limits::default());
+    gunzip.feed(&followed(b"xy"), &mut |_| {});
+    assert!(gunzip.ended());
+}
+
+#[test]
+fn a_stream_ends_at_the_limit() {
+    let bomb = gz(&vec![0; 60 << 20]);
+    let limits = Limits { unpacked: 10 << 20, ratio: 1, ..Limits::default() };
+    let mut handed = 0;
+    let mut gunzip = Gunzip::new(bomb.len() as u64, &limits);
+    for part in bomb.chunks(1000) {
+        gunzip.feed(part, &mut |piece| handed += piece.len());
+    }
+    assert!(gunzip.ended() && handed < 13 << 20, "{handed} bytes were handed out");
+    let refusal = gunzip.finish(&mut |_| panic!("nothing more is handed out")).unwrap_err();
+    assert!(refusal.starts_with("It unpacks to more than the "), "{refusal}");
+}
+
+#[test]
+fn a_stream_is_for_what_has_a_report() {
+    let capture = capture_like(5000, 1);
+    let alone = |bytes: &[u8], name| Gunzip::alone(&gz(bytes)[..1200.min(gz(bytes).len())], name);
+    assert_eq!(alone(&capture, "a/host.xplane.pb.gz").as_deref(), Some("a/host.xplane.pb"));
+    assert_eq!(alone(&capture, "renamed").as_deref(), Some("renamed"));
+    for (inside, name) in [
+        (tar(&[("a.xplane.pb", &capture)]), "run.tgz"),
+        (gz(&capture), "a.gz.gz"),
+        (zip(&[("a.xplane.pb", &capture, true)]), "a.zip.gz"),
+        (b"a text ".repeat(1000), "a.log.gz"),
+        (b"%PDF-1.4".repeat(1000), "a.pdf.gz"),
+        (capture[..1000].to_vec(), "short.xplane.pb.gz"),
+    ] {
+        assert_eq!(alone(&inside, name), None, "{name}");
+    }
+    assert_eq!(Gunzip::alone(&gz(&capture)[..15], "cut.gz"), None);
+    assert_eq!(Gunzip::alone(&[0x1f, 0x8b, 8, 0xff, 1, 2, 3], "no.gz"), None);
 }
 
 #[test]
@@ -426,6 +515,13 @@ fn damaged_archives_break_nothing() {
                     let end = (at + 8).min(bytes.len());
                     bytes[at..end].fill(0xff);
                 }
+            }
+        }
+        if round % 4 > 1 {
+            let head = Gunzip::alone(&bytes, "x");
+            assert_eq!(head, None, "archives");
+            if let Ok((got, _)) = streamed(&bytes, 1 + random(5000), &limits) {
+                assert!(got.len() < 2 << 20, "{}", got.len());
             }
         }
         let _ = walk(&bytes.as_slice(), "x", &limits, &mut |file| {

@@ -1,5 +1,6 @@
 //! Archives: what is inside becomes Blobs, which the browser keeps where it likes, and which are then read as files.
 
+use super::blob::unreadable;
 use super::{BlobSource, refusal};
 use crate::bytes::{ReadError, Source};
 use crate::evidence::{HEAD_BYTES, Kind, archive, sniff};
@@ -11,6 +12,16 @@ use web_sys::Blob;
 /// Bytes unpacked at a time.
 const STEP: usize = 1 << 20;
 
+/// Bytes of a gzip file whose inside tells what it is.
+const LOOK_INSIDE: u64 = 64 << 10;
+
+#[wasm_bindgen]
+unsafe extern "C" {
+    /// A Blob of these bytes: many small ones are made while the next bytes are being unpacked.
+    #[wasm_bindgen(js_name = oomscopeKeep)]
+    fn keep(bytes: &[u8]) -> Blob;
+}
+
 /// Whether a file is an archive, to be given to [`unpack`].
 ///
 /// # Errors
@@ -20,6 +31,82 @@ pub fn is_archive(blob: Blob, name: &str) -> Result<bool, JsValue> {
     let source = BlobSource::new(blob)?;
     let head = source.read_range(0..HEAD_BYTES as u64).map_err(refusal)?;
     Ok(matches!(sniff(&head, source.len(), name), Kind::Gzip | Kind::Zip | Kind::Tar))
+}
+
+/// A capture that was gzipped alone, unpacked as its bytes are handed in.
+#[wasm_bindgen]
+#[allow(missing_debug_implementations)] // what unpacks has none
+pub struct Unpacking {
+    gunzip: archive::Gunzip,
+    /// The packed bytes that were handed in last.
+    packed: Vec<u8>,
+    /// Where the next ones begin.
+    at: f64,
+    parts: Array,
+    path: String,
+}
+
+#[wasm_bindgen]
+impl Unpacking {
+    /// `undefined` where the archive has to be given to [`unpack`].
+    ///
+    /// # Errors
+    /// A sentence, where it cannot be read.
+    pub fn begin(blob: Blob, name: &str) -> Result<Option<Unpacking>, JsValue> {
+        let source = BlobSource::new(blob)?;
+        let head = source.read_range(0..LOOK_INSIDE).map_err(refusal)?;
+        Ok(archive::Gunzip::alone(&head, name).map(|path| Unpacking {
+            gunzip: archive::Gunzip::new(source.len(), &archive::Limits::default()),
+            packed: Vec::new(),
+            at: 0.0,
+            parts: Array::new(),
+            path,
+        }))
+    }
+
+    /// As [`super::Opening::wants`].
+    pub fn wants(&self) -> Option<f64> {
+        (!self.gunzip.ended()).then_some(self.at)
+    }
+
+    /// As [`super::Opening::feed`].
+    pub fn feed(&mut self, offset: f64, chunk: &Uint8Array) {
+        let length = chunk.length() as usize;
+        if self.packed.len() < length {
+            self.packed.resize(length, 0);
+        }
+        chunk.copy_to(&mut self.packed[..length]);
+        self.at = offset + length as f64;
+        self.gunzip.feed(&self.packed[..length], &mut |bytes| {
+            self.parts.push(&keep(bytes));
+        });
+    }
+
+    /// As [`super::Opening::failure`].
+    pub fn failure(&self, offset: f64, error: &JsValue) -> String {
+        unreadable(offset as u64, error).to_string()
+    }
+
+    /// After the last byte: calls `inside(path, blob)` and `passed(path, sentence)` as [`unpack`] does.
+    ///
+    /// # Errors
+    /// None that are known.
+    pub fn finish(self, inside: &Function, passed: &Function) -> Result<(), JsValue> {
+        let Unpacking { gunzip, parts, path, .. } = self;
+        let ended = gunzip.finish(&mut |bytes| {
+            parts.push(&keep(bytes));
+        });
+        let path = JsValue::from(path);
+        let said = match ended {
+            Ok(said) => {
+                let whole = Blob::new_with_blob_sequence(&parts)?;
+                inside.call2(&JsValue::NULL, &path, &whole)?;
+                said
+            }
+            Err(refusal) => Some(refusal),
+        };
+        said.map_or(Ok(()), |said| passed.call2(&JsValue::NULL, &path, &said.into()).map(drop))
+    }
 }
 
 /// Unpacks an archive: calls `inside(path, blob)` for each file that may have a report, and `passed(path, sentence)` for
@@ -65,8 +152,8 @@ fn to_blob(source: &dyn Source) -> Result<Blob, JsValue> {
         if got == 0 {
             break; // damaged: what could be unpacked counts
         }
-        parts.push(&Uint8Array::from(&buffer[..got]));
+        parts.push(&keep(&buffer[..got]));
         at += got as u64;
     }
-    Blob::new_with_u8_array_sequence(&parts)
+    Blob::new_with_blob_sequence(&parts)
 }

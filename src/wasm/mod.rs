@@ -72,8 +72,10 @@ fn start() {
 #[derive(Debug)]
 pub struct Opening {
     analysis: Analysis<Box<dyn Source>>,
-    /// Bytes given but not done with: the beginning of an event whose end comes with the next chunk.
+    /// The first `held` bytes of it were given and are not done with: the beginning of an event whose end comes with the
+    /// next chunk. It only grows: to fill it anew for each chunk takes a tenth of all time.
     carry: Vec<u8>,
+    held: usize,
     /// Where in the file `carry` starts.
     offset: u64,
 }
@@ -89,7 +91,7 @@ impl Opening {
         // As any source, which the self-test reads too: a second core for another type would be in the file.
         let source: Box<dyn Source> = Box::new(BlobSource::new(blob)?);
         let analysis = Analysis::open(source, name).map_err(refusal)?;
-        Ok(Opening { analysis, carry: Vec::new(), offset: 0 })
+        Ok(Opening { analysis, carry: Vec::new(), held: 0, offset: 0 })
     }
 
     /// The first byte to stream; `undefined` when all were had.
@@ -100,14 +102,17 @@ impl Opening {
     /// The next bytes of the stream, which lie at `offset` of the file: right behind those before, or at
     /// [`Opening::wants`].
     pub fn feed(&mut self, offset: f64, chunk: &Uint8Array) {
-        let held = self.carry.len();
-        if held == 0 {
+        if self.held == 0 {
             self.offset = offset as u64;
         }
-        self.carry.resize(held + chunk.length() as usize, 0);
-        chunk.copy_to(&mut self.carry[held..]);
-        let done = self.analysis.feed(self.offset, &self.carry).min(self.carry.len());
-        self.carry.drain(..done);
+        let end = self.held + chunk.length() as usize;
+        if self.carry.len() < end {
+            self.carry.resize(end, 0);
+        }
+        chunk.copy_to(&mut self.carry[self.held..end]);
+        let done = self.analysis.feed(self.offset, &self.carry[..end]).min(end);
+        self.carry.copy_within(done..end, 0);
+        self.held = end - done;
         self.offset += done as u64;
     }
 

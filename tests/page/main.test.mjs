@@ -63,6 +63,21 @@ test('dropped, plain or packed by gzip, it gives the same report', async () => {
   }
 });
 
+test('a gzip file that was cut off gives what is there, and the page says so', async () => {
+  const capture = sharedFile(CAPTURE);
+  if (!capture) return;
+  const packed = gzipSync(readFileSync(capture));
+  const { page, context } = await openPage({ hash: '#view=capture' });
+  await drop(page, [{ name: 'cut.xplane.pb.gz', bytes: packed.subarray(0, packed.length * 0.9) }]);
+  await untilState(page, 'done', 'error');
+  const saved = JSON.parse((await downloadJson(page)).bytes.toString());
+  assert.equal(saved.source.file, 'cut.xplane.pb');
+  assert.ok(saved.modules.length > 0);
+  const said = await page.locator('.passed-over').textContent();
+  assert.match(said ?? '', /cut\.xplane\.pb.*the packed bytes end; what comes before was read/);
+  await context.close();
+});
+
 test('what is no capture gets a sentence, and the page goes on', async () => {
   const capture = sharedFile(CAPTURE);
   if (!capture) return;

@@ -9,6 +9,7 @@ import {
   sample,
   samples,
   selfTest,
+  Unpacking,
   unpack,
 } from '../../pkg/oomscope.js';
 import { unpackLzma } from './lzma';
@@ -18,6 +19,8 @@ import type { Reply, Request } from './protocol';
 const PROGRESS_EVERY = 100;
 /** Bytes: to begin a stream anew costs about as much time as to let so many pass. */
 const WORTH_SKIPPING = 4 << 20;
+/** Bytes given to the core at a time: the streams of some browsers hand out a file of memory whole. */
+const MOST_AT_ONCE = 4 << 20;
 
 const captures = new Map<number, Capture>();
 
@@ -33,7 +36,10 @@ declare global {
   var oomscopeFault: (message: string) => void;
   /** Called by the core where it reads far by itself. */
   var oomscopeProgress: (doneBytes: number) => void;
+  /** Called by the core for bytes that the browser is to keep. */
+  var oomscopeKeep: (bytes: Uint8Array<ArrayBuffer>) => Blob;
 }
+globalThis.oomscopeKeep = (bytes) => new Blob([bytes]);
 globalThis.oomscopeFault = (message) => {
   fault = message;
 };
@@ -78,14 +84,24 @@ async function open(capture: number, blob: Blob, name: string): Promise<void> {
   try {
     unpacking = isArchive(blob, name);
     if (unpacking) {
-      unpack(
-        blob,
-        name,
-        (path: string, blob: Blob) => reply({ type: 'inside', capture, path, blob }),
-        (path: string, sentence: string) => reply({ type: 'passed-over', capture, path, sentence }),
-      );
-      reply({ type: 'unpacked', capture });
-      return;
+      const passed = (path: string, sentence: string) => reply({ type: 'passed-over', capture, path, sentence });
+      const alone = Unpacking.begin(blob, name);
+      if (!alone) {
+        unpack(blob, name, (path: string, blob: Blob) => reply({ type: 'inside', capture, path, blob }), passed);
+        reply({ type: 'unpacked', capture });
+        return;
+      }
+      await stream(alone, blob);
+      alone.finish((path: string, inside: Blob) => {
+        unpacking = false;
+        reply({ type: 'becomes', capture, path, blob: inside });
+        blob = inside;
+        name = path.slice(path.lastIndexOf('/') + 1);
+      }, passed);
+      if (unpacking) {
+        reply({ type: 'unpacked', capture });
+        return;
+      }
     }
     const opening = new Opening(blob, name);
     await stream(opening, blob);
@@ -99,7 +115,7 @@ async function open(capture: number, blob: Blob, name: string): Promise<void> {
 }
 
 /** Gives the core the bytes it wants, in the order of the file; a long stretch that it does not want is left out. */
-async function stream(opening: Opening, blob: Blob): Promise<void> {
+async function stream(opening: Opening | Unpacking, blob: Blob): Promise<void> {
   for (let start = opening.wants(); start !== undefined; ) {
     const reader = blob.slice(start).stream().getReader();
     let at = start;
@@ -108,7 +124,9 @@ async function stream(opening: Opening, blob: Blob): Promise<void> {
         throw opening.failure(at, error);
       });
       if (chunk.done) return;
-      opening.feed(at, chunk.value);
+      for (let from = 0; from < chunk.value.length; from += MOST_AT_ONCE) {
+        opening.feed(at + from, chunk.value.subarray(from, from + MOST_AT_ONCE));
+      }
       at += chunk.value.length;
       start = opening.wants();
       oomscopeProgress(at);

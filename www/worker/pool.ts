@@ -39,6 +39,8 @@ interface Job {
   failed(message: string): void;
   /** It is an archive: a file in it, one that was left out, and its end. */
   inside?(input: Input): void;
+  /** It is the packing of this file, which the worker goes on with. */
+  becomes?(input: Input): void;
   passedOver?(passed: PassedOver): void;
   unpacked?(): void;
 }
@@ -192,10 +194,11 @@ class Pool implements Client {
       case 'progress':
         if (slot.job?.capture === reply.capture) slot.job.progress(reply.doneBytes);
         return;
-      case 'inside': {
-        const { path, blob } = reply;
+      case 'inside':
+      case 'becomes': {
+        const { type, path, blob } = reply;
         const name = path.slice(path.lastIndexOf('/') + 1);
-        if (slot.job?.capture === reply.capture) slot.job.inside?.({ name, path, blob });
+        if (slot.job?.capture === reply.capture) slot.job[type]?.({ name, path, blob });
         return;
       }
       case 'passed-over':
@@ -410,6 +413,9 @@ class Reading implements Opening {
   #job(item: Entry, before = 0): Job {
     const archive = { path: item.path, item: item as Entry | null };
     const left: PassedOver[] = [];
+    // What was packed alone is as old as its packing.
+    const { modified } = item.input;
+    const dated = (input: Input): Input => (modified === undefined ? input : { ...input, modified });
     return {
       capture: item.id,
       blob: item.input.blob,
@@ -436,8 +442,7 @@ class Reading implements Opening {
       },
       inside: (input) => {
         if (this.#replaced) return;
-        // What was packed alone is as old as its packing.
-        if (item.input.modified !== undefined) input = { ...input, modified: item.input.modified };
+        input = dated(input);
         // The archive's own item is the first capture's from now on.
         let member = archive.item;
         archive.item = null;
@@ -450,6 +455,11 @@ class Reading implements Opening {
         }
         this.#tell(member);
         this.pool.read(this.#job(member, member === item ? 0.5 : 0));
+      },
+      becomes: (input) => {
+        item.become(dated(input));
+        before = 0.5;
+        this.#tell(item);
       },
       passedOver: ({ path, sentence }) => {
         const one = { path, sentence };

@@ -41,6 +41,8 @@ export type Reply =
   | { type: 'progress'; capture: number; doneBytes: number }
   /** The file is an archive: one of the files in it. */
   | { type: 'inside'; capture: number; path: string; blob: Blob }
+  /** The file is the packing of one capture, which is read now. */
+  | { type: 'becomes'; capture: number; path: string; blob: Blob }
   | { type: 'passed-over'; capture: number; path: string; sentence: string }
   | { type: 'unpacked'; capture: number }
   | { type: 'opened'; capture: number; report: Report }

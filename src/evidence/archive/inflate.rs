@@ -4,9 +4,11 @@ use crate::bytes::{ReadError, Source};
 use crate::units::Bytes;
 use flate2::{Decompress, FlushDecompress, Status};
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 
-/// Packed bytes read at a time.
-const INPUT: usize = 64 << 10;
+/// Packed bytes read at a time: few at first, as many as came before later on, since a browser takes a millisecond for
+/// each read.
+const INPUT: Range<u64> = 64 << 10..1 << 20;
 /// Unpacked bytes made at a time.
 const BLOCK: usize = 128 << 10;
 /// Unpacked bytes that a cursor keeps behind it, so that reads may overlap.
@@ -197,9 +199,13 @@ impl<'a> Inflate<'a> {
 
     fn damaged(&self, cursor: &mut Cursor, what: &str) {
         cursor.ended = true;
-        let sentence = format!("After {} unpacked, {what}; what comes before was read.", Bytes(cursor.end));
-        self.damage.borrow_mut().get_or_insert(sentence);
+        self.damage.borrow_mut().get_or_insert_with(|| read_up_to(cursor.end, what));
     }
+}
+
+/// The sentence for a file that is damaged after `made` unpacked bytes.
+pub(super) fn read_up_to(made: u64, what: &str) -> String {
+    format!("After {} unpacked, {what}; what comes before was read.", Bytes(made))
 }
 
 impl Source for Inflate<'_> {
@@ -290,7 +296,8 @@ impl Cursor {
         self.input.drain(..self.taken);
         self.taken = 0;
         let left = self.input.len();
-        self.input.resize(left + INPUT, 0);
+        let most = self.next.clamp(INPUT.start, INPUT.end).min(packed.len().saturating_sub(self.next));
+        self.input.resize(left + most as usize, 0);
         let got = packed.read_at(self.next, &mut self.input[left..])?;
         self.input.truncate(left + got);
         self.next += got as u64;
@@ -328,7 +335,12 @@ impl Cursor {
 
 fn decompress(format: Format) -> Decompress {
     match format {
-        Format::Gzip => Decompress::new_gzip(15),
+        Format::Gzip => gunzip(),
         Format::Deflate => Decompress::new(false),
     }
+}
+
+/// Before a member of a gzip file.
+pub(super) fn gunzip() -> Decompress {
+    Decompress::new_gzip(15)
 }

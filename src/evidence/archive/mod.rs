@@ -3,7 +3,9 @@
 //! [`walk`] hands every file inside to its caller as a [`Source`]: a stored file is a range of its archive, a small
 //! packed one is unpacked to memory, a large packed one is inflated as it is read, from its beginning again when a
 //! read goes far back. Reading a capture is two passes, so it costs two inflations and no memory that grows with it.
+//! Whoever has a place to keep a capture unpacked, as a browser has, inflates it once by [`Gunzip`].
 
+mod gunzip;
 mod gzip;
 mod inflate;
 mod part;
@@ -13,6 +15,7 @@ mod zip;
 use super::{HEAD_BYTES, Kind, sniff};
 use crate::bytes::{ReadError, Source};
 use crate::units::Bytes;
+pub use gunzip::Gunzip;
 use inflate::Inflate;
 use std::ops::ControlFlow;
 
@@ -143,12 +146,7 @@ impl Walk<'_> {
     }
 
     fn gzip(&mut self, source: &dyn Source, path: &str, depth: u32) -> Walked {
-        let lower = path.to_ascii_lowercase();
-        let inner = match () {
-            () if lower.ends_with(".tgz") => format!("{}.tar", &path[..path.len() - 4]),
-            () if lower.ends_with(".gz") => path[..path.len() - 3].to_owned(),
-            () => path.to_owned(),
-        };
+        let inner = inside(path);
         let most = self.limits.unpacked_of(source.len());
         let declared = gzip::declared_length(source)?;
         self.packed(Inflate::gzip(source, declared, most), &inner, depth)
@@ -186,6 +184,16 @@ impl Walk<'_> {
             self.note(path, damage);
         }
         Ok(flow)
+    }
+}
+
+/// The path of the file inside a gzip file.
+fn inside(path: &str) -> String {
+    let lower = path.to_ascii_lowercase();
+    match () {
+        () if lower.ends_with(".tgz") => format!("{}.tar", &path[..path.len() - 4]),
+        () if lower.ends_with(".gz") => path[..path.len() - 3].to_owned(),
+        () => path.to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './page.mjs';
 
-/** @typedef {{ file: string, bytes: number, ours: number[], floor?: number[], memory?: number, browser?: string, frame?: number,
+/** @typedef {{ file: string, bytes: number, ours: number[], cores?: number[], floor?: number[], memory?: number, browser?: string, frame?: number,
  *   whole_decode?: number[], whole_decode_memory?: number, xprof?: number | null }} Row */
 
 const median = (/** @type {number[]} */ values) => values.slice().sort((a, b) => a - b)[values.length >> 1];
@@ -38,6 +38,7 @@ function tables(rows, page) {
       ms(floor),
       ms(ours),
       ours && floor ? (ours / floor).toFixed(2) : '–',
+      ...(page ? [] : [ms(median(row.cores ?? []))]),
       row.memory === undefined ? '–' : mb(row.memory),
       ...(page
         ? [ms(row.frame)]
@@ -47,14 +48,14 @@ function tables(rows, page) {
           ]),
     ];
   });
-  const raw = rows.map((row) => [...name(row), all(row.floor), all(row.ours)]);
+  const raw = rows.map((row) => [...name(row), all(row.floor), all(row.ours), ...(page ? [] : [all(row.cores)])]);
   return [
     table(
-      `${first} | size | floor | ours | ratio | memory | ${page ? 'longest frame' : 'whole decode | XProf'}`,
+      `${first} | size | floor | ours | ratio | ${page ? '' : 'all cores | '}memory | ${page ? 'longest frame' : 'whole decode | XProf'}`,
       summary,
     ),
     'All runs, in milliseconds, in the order in which they ran:',
-    table(`${first} | floor | ours`, raw),
+    table(`${first} | floor | ours${page ? '' : ' | all cores'}`, raw),
   ].join('\n\n');
 }
 

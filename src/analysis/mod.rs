@@ -2,13 +2,15 @@
 //!
 //! Whoever has random access calls [`read`]. Whoever is handed chunks (a browser's stream) drives [`Analysis`]:
 //! [`Analysis::open`], then [`Analysis::feed`] until [`Analysis::wants`] is `None` or the bytes end, then
-//! [`Analysis::finish`].
+//! [`Analysis::finish`]. Whoever has threads, too, takes the events out in parts ([`Analysis::split`]).
 
 mod events;
 pub mod evidence;
 mod modules;
+mod parts;
 mod session;
 
+pub use parts::Part;
 pub use session::{Options, Session};
 
 use crate::bytes::{ReadError, Source};
@@ -135,21 +137,35 @@ impl<S: Source> Analysis<S> {
 /// As [`Analysis::open`] and [`Analysis::finish`].
 pub fn read<S: Source>(source: S, name: &str, mut progress: impl FnMut(u64)) -> Result<Session<S>, Refusal> {
     let mut analysis = Analysis::open(source, name)?;
+    if let State::Capture(c) = &mut analysis.state {
+        stream_all(&mut c.stream, &c.index, &analysis.source, &mut c.recorder, &mut progress)?;
+    }
+    analysis.finish()
+}
+
+/// Reads what a stream wants, to the end or as far as the medium goes.
+fn stream_all<S: Source>(
+    stream: &mut Stream,
+    index: &Index,
+    source: &S,
+    recorder: &mut Recorder,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), ReadError> {
     let mut buffer = Vec::new();
     let mut most = CHUNK;
-    while let Some(range) = analysis.wants() {
+    while let Some(range) = stream.wants() {
         let want = range.end.saturating_sub(range.start).min(most as u64) as usize;
         buffer.resize(want, 0);
-        let got = analysis.source.read_at(range.start, &mut buffer)?;
-        let done = analysis.feed(range.start, &buffer[..got]);
-        let stuck = done == 0 && analysis.wants().is_some_and(|r| r.start == range.start);
+        let got = source.read_at(range.start, &mut buffer)?;
+        let done = stream.feed(index, range.start, &buffer[..got], recorder);
+        let stuck = done == 0 && stream.wants().is_some_and(|r| r.start == range.start);
         if got == 0 || (stuck && most == LARGEST_CHUNK) {
             break;
         }
         most = if stuck { LARGEST_CHUNK } else { CHUNK };
         progress(range.start + done as u64);
     }
-    analysis.finish()
+    Ok(())
 }
 
 /// The bytes of the one file in a source that may be packed, at most `most` of them.

@@ -13,6 +13,8 @@ use std::ops::Range;
 const LARGEST_EVENT: u64 = 1 << 20;
 /// Bytes of a line between two checkpoints.
 const CHECKPOINT_EVERY: u64 = 64 << 10;
+/// Warnings kept of a pass.
+const MOST_WARNINGS: usize = 100;
 /// Bytes read at a time by [`read_lines`].
 const CHUNK: usize = 2 << 20;
 
@@ -53,7 +55,7 @@ pub struct Checkpoint {
 }
 
 /// Walks events that are pushed to it. The memory it uses does not depend on the file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Stream {
     /// (plane, line, events) in the order of the file.
     spans: Vec<(u32, u32, Range<u64>)>,
@@ -94,6 +96,44 @@ impl Stream {
             checkpoints: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// The same lines in as many streams, one behind the other in the file and each of about as many bytes; fewer where one
+    /// line has most of them. To be called before any bytes were taken.
+    #[must_use]
+    pub fn split(self, parts: usize) -> Vec<Stream> {
+        let total = self.bytes();
+        let mut all: Vec<Vec<(u32, u32, Range<u64>)>> = vec![Vec::new()];
+        let mut before = 0;
+        for span in self.spans {
+            let middle = before + (span.2.end.saturating_sub(span.2.start)) / 2;
+            let begun = all.len() as u64;
+            // A line goes to the part in which its middle lies.
+            if u128::from(middle) * parts as u128 >= u128::from(total) * u128::from(begun)
+                && all.last().is_some_and(|spans| !spans.is_empty())
+                && all.len() < parts
+            {
+                all.push(Vec::new());
+            }
+            before += span.2.end.saturating_sub(span.2.start);
+            if let Some(last) = all.last_mut() {
+                last.push(span);
+            }
+        }
+        all.into_iter().map(Stream::over).collect()
+    }
+
+    /// How many bytes its lines have.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.spans.iter().map(|s| s.2.end.saturating_sub(s.2.start)).sum()
+    }
+
+    /// Takes in the checkpoints and warnings of a stream over later lines.
+    pub fn absorb(&mut self, later: Stream) {
+        self.checkpoints.extend(later.checkpoints);
+        self.warnings.extend(later.warnings);
+        self.warnings.truncate(MOST_WARNINGS);
     }
 
     /// The bytes still wanted, from the next one to the end of the last line; `None` when all were had. Between lines
@@ -182,7 +222,7 @@ impl Stream {
     }
 
     fn warn(&mut self, at: u64, message: &str) {
-        if self.warnings.len() < 100 {
+        if self.warnings.len() < MOST_WARNINGS {
             self.warnings.push(Warning::at("malformed", at, format!("byte {at}: {message}")));
         }
     }

@@ -5,6 +5,7 @@ pub mod args;
 pub mod files;
 mod merge;
 mod read;
+pub mod threads;
 
 use args::{Cli, Command, FailOn};
 use clap::{CommandFactory, Parser};

@@ -2,9 +2,11 @@
 
 use super::args::{Format, Read};
 use super::files::{FileSource, captures_in};
-use super::{FOUND, READ, UNREADABLE, fails, print, usage, write_to};
+use super::{FOUND, READ, UNREADABLE, fails, print, threads, usage, write_to};
 use crate::analysis::{self, Options, Session, Told};
+use crate::bytes::{ReadError, Source};
 use crate::evidence::error_text::decode;
+use crate::evidence::{HEAD_BYTES, sniff};
 use crate::model::{Given, Report};
 use crate::plain;
 use crate::report::{markdown, status_words, summarize, summary_text, text, to_json};
@@ -147,6 +149,14 @@ fn one(path: &Path, args: &Read, companions: &Companions) -> Vec<Outcome> {
         Ok(source) => source,
         Err(e) => return vec![(name, Err(e.to_string()))],
     };
+    match is_archive(&source, &name) {
+        Ok(true) => {}
+        Ok(false) => {
+            let read = threads::read(&source, &file_name(path)).map_err(|why| why.to_string());
+            return vec![(name, read.and_then(|session| shown(session, args, companions)))];
+        }
+        Err(e) => return vec![(name, Err(e.to_string()))],
+    }
     let mut outcomes = Vec::new();
     analysis::each(&source, &name, &mut |told| match told {
         Told::Session(path, session) => outcomes.push((path.to_owned(), shown(*session, args, companions))),
@@ -160,11 +170,12 @@ fn one(path: &Path, args: &Read, companions: &Companions) -> Vec<Outcome> {
     outcomes
 }
 
-fn shown<S: crate::bytes::Source>(
-    mut session: Session<S>,
-    args: &Read,
-    companions: &Companions,
-) -> Result<Shown, String> {
+fn is_archive(source: &FileSource, name: &str) -> Result<bool, ReadError> {
+    let head = source.read_range(0..HEAD_BYTES as u64)?;
+    Ok(sniff(&head, source.len(), name).is_archive())
+}
+
+fn shown<S: Source>(mut session: Session<S>, args: &Read, companions: &Companions) -> Result<Shown, String> {
     if let Some(text) = &companions.error_text {
         session.add_error_text(text);
     }

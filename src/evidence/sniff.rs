@@ -33,6 +33,14 @@ pub enum Kind {
     Foreign(Foreign),
 }
 
+impl Kind {
+    /// Whether what counts is inside.
+    #[must_use]
+    pub fn is_archive(self) -> bool {
+        matches!(self, Kind::Gzip | Kind::Zip | Kind::Tar)
+    }
+}
+
 /// What a file is. `head` are its first bytes ([`HEAD_BYTES`] of them where it has so many), `len` its length, `name`
 /// its name with or without folders (may be empty).
 #[must_use]

@@ -211,7 +211,9 @@ impl Allocator {
             }
         }
         self.order = order;
-        self.reserved.arrange_by_key(|r| r.0);
+        // Each event has it; what counts is where it changes.
+        self.reserved.sort_by_key(|r| r.0);
+        self.reserved.dedup_by_key(|r| r.1);
         let mut before: Option<(u64, i64)> = None;
         for position in 0..self.order.len() {
             let Some(event) = self.order.get(position).and_then(|&i| self.events.get_mut(i as usize)) else {

@@ -131,7 +131,7 @@ fn allocator(mut record: AllocatorRecord, origin: i64, rank: &[u32]) -> Allocato
     for event in record.events.iter_mut() {
         event.at = event.at.saturating_sub(origin);
         if let Some(e) = event.context.execution() {
-            event.context = event.context.with_execution(rank.get(e).copied().unwrap_or(NONE));
+            event.context = event.context.with_index(rank.get(e).copied().unwrap_or(NONE));
         }
     }
     let (kind, device) = kind_of(&record.name);

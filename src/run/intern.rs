@@ -4,7 +4,7 @@ use super::tables::NONE;
 use std::collections::HashMap;
 
 /// Values by number and back.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Interner<T> {
     pub(super) values: Vec<T>,
     numbers: HashMap<T, u32>,

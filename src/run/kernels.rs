@@ -6,6 +6,7 @@
 
 use crate::arrange::Arrange;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A label that is absent.
 const UNLABELLED: u32 = u32::MAX;
@@ -13,6 +14,8 @@ const UNLABELLED: u32 = u32::MAX;
 /// A list of correlation ids, each with a time and a tag, written as differences.
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
+    /// Lists that this one goes on after.
+    before: Vec<Part>,
     bytes: Vec<u8>,
     last: (u64, i64, u32),
     count: usize,
@@ -22,7 +25,33 @@ pub(super) struct Ids {
 
 impl Default for Ids {
     fn default() -> Ids {
-        Ids { bytes: Vec::new(), last: (0, 0, 0), count: 0, span: (u64::MAX, 0) }
+        Ids { before: Vec::new(), bytes: Vec::new(), last: (0, 0, 0), count: 0, span: (u64::MAX, 0) }
+    }
+}
+
+/// A list that is written to its end.
+#[derive(Debug, Clone)]
+struct Part {
+    bytes: Vec<u8>,
+    count: usize,
+    tags: Tags,
+}
+
+/// What the tags of a list are in another one.
+#[derive(Debug, Clone)]
+pub(super) enum Tags {
+    /// So much more.
+    From(u32),
+    /// New numbers by old ones; `u32::MAX` stays.
+    Renumbered(Arc<[u32]>),
+}
+
+impl Tags {
+    fn of(&self, tag: u32) -> u32 {
+        match self {
+            Tags::From(first) => tag.saturating_add(*first),
+            Tags::Renumbered(new) => new.get(tag as usize).copied().unwrap_or(UNLABELLED),
+        }
     }
 }
 
@@ -88,29 +117,47 @@ impl Ids {
         self.bytes.push(v as u8);
     }
 
+    /// Adds another list behind this one, its tags as `tags` says.
+    pub(super) fn absorb(&mut self, later: Ids, tags: &Tags) {
+        let here = Part { bytes: std::mem::take(&mut self.bytes), count: self.count, tags: Tags::From(0) };
+        self.before.push(here);
+        debug_assert!(later.before.is_empty());
+        self.before.push(Part { bytes: later.bytes, count: later.count, tags: tags.clone() });
+        (self.count, self.last) = (0, (0, 0, 0));
+        self.span = (self.span.0.min(later.span.0), self.span.1.max(later.span.1));
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.count
+        self.before.iter().map(|part| part.count).sum::<usize>() + self.count
     }
 
     /// Calls `take` with every id, its time and its tag.
     #[inline]
     pub(super) fn each(&self, mut take: impl FnMut(u64, i64, u32)) {
-        let mut at = crate::bytes::wire::Cursor::new(&self.bytes);
-        let mut next = || at.varint().unwrap_or(0);
-        let unzigzag = |v: u64| (v >> 1) as i64 ^ -((v & 1) as i64);
-        let (mut id, mut time, mut tag) = (0u64, 0i64, 0u32);
-        for _ in 0..self.count {
-            let head = next();
-            id = if head & 4 != 0 { next() } else { id.wrapping_add(unzigzag(head >> 3) as u64) };
-            if head & 1 != 0 {
-                tag = (next() as u32).wrapping_sub(1);
-            }
-            if head & 2 != 0 {
-                time = time.wrapping_add(unzigzag(next()));
-            }
-            take(id, time, tag);
+        for part in &self.before {
+            each(&part.bytes, part.count, |tag| part.tags.of(tag), &mut take);
         }
+        each(&self.bytes, self.count, |tag| tag, &mut take);
+    }
+}
+
+#[inline(always)]
+fn each(bytes: &[u8], count: usize, named: impl Fn(u32) -> u32, take: &mut impl FnMut(u64, i64, u32)) {
+    let mut at = crate::bytes::wire::Cursor::new(bytes);
+    let mut next = || at.varint().unwrap_or(0);
+    let unzigzag = |v: u64| (v >> 1) as i64 ^ -((v & 1) as i64);
+    let (mut id, mut time, mut tag) = (0u64, 0i64, named(0));
+    for _ in 0..count {
+        let head = next();
+        id = if head & 4 != 0 { next() } else { id.wrapping_add(unzigzag(head >> 3) as u64) };
+        if head & 1 != 0 {
+            tag = named((next() as u32).wrapping_sub(1));
+        }
+        if head & 2 != 0 {
+            time = time.wrapping_add(unzigzag(next()));
+        }
+        take(id, time, tag);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::line::{Build, LineState};
 use super::names::Class;
-use super::recorder::{AllocatorRecord, Call, LONG_BUILD_PS, MOST_FLOWS, Recorder};
+use super::recorder::{Call, LONG_BUILD_PS, MOST_FLOWS, Recorder};
 use super::records::{
     AllocatorEvent, Context, Growth, LongBuild, RawExecution, RawPlace, RawRetry, UNKNOWN, flag,
 };
@@ -334,26 +334,20 @@ impl Recorder {
         if let Some(i) = key.and_then(|key| self.allocator_keys.get(&key)) {
             return Some(*i);
         }
-        let record = match name {
+        let (name, named_by) = match name {
             // The name of a reference is resolved when the index is at hand again.
-            Name::Ref(id) => AllocatorRecord { named_by: Some((plane, id)), ..AllocatorRecord::default() },
-            Name::OnHost(i) => {
-                AllocatorRecord { name: format!("index_on_host {i}"), ..AllocatorRecord::default() }
-            }
+            Name::Ref(id) => (String::new(), Some((plane, id))),
+            Name::OnHost(i) => (format!("index_on_host {i}"), None),
             Name::Text(text) => {
                 let name = cut(&String::from_utf8_lossy(text));
                 if let Some(i) = self.allocator_names.get(&name) {
                     return Some(*i);
                 }
-                AllocatorRecord { name, ..AllocatorRecord::default() }
+                (name, None)
             }
             Name::Missing => return None,
         };
-        let i = u16::try_from(self.allocators.len()).ok().filter(|i| *i < 4096)?;
-        if !record.name.is_empty() {
-            self.allocator_names.insert(record.name.clone(), i);
-        }
-        self.allocators.push(record);
+        let i = self.new_allocator(name, named_by)?;
         if let Some(key) = key {
             self.allocator_keys.insert(key, i);
         }

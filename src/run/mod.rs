@@ -3,6 +3,7 @@
 //! [`Recorder`] is the sink of pass 2 and keeps compact records; [`Run::build`] puts them in order, checks them and
 //! ties together what belongs together. Nothing here knows a plan; [`crate::join`] brings the two together.
 
+mod absorb;
 mod allocator;
 mod build;
 mod chunked;

@@ -13,11 +13,14 @@ use crate::bytes::wire::Padded;
 use crate::capture::{Event, Index, Line, LineAt, Plane, Sink};
 use crate::terms::Backend;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// A `Build buffer allocations` shorter than this holds no wait worth a look (10 ms).
 pub(super) const LONG_BUILD_PS: i64 = 10_000_000_000;
 /// Flow ids kept of one execution on a CPU.
 pub(super) const MOST_FLOWS: u32 = 8;
+/// Allocators kept: a host has some for each of its devices.
+const MOST_ALLOCATORS: u16 = 4096;
 /// Depth of a line's stack: deeper nesting (recursive Python has a limit of its own) keeps its outer frames.
 const DEEPEST: usize = 20_000;
 
@@ -29,14 +32,20 @@ pub(super) struct AllocatorRecord {
     /// In use + available + reserved, least and most.
     pub(super) capacity: Option<(u64, u64)>,
     pub(super) lifetime_peak: Option<u64>,
-    /// Changes of the stat `bytes_reserved` in the order of recording.
+    /// The stat `bytes_reserved` of each event, in the order of recording; empty while all are 0.
     pub(super) reserved: Vec<(i64, u64)>,
     /// Where its name stands: plane and stat metadata id.
     pub(super) named_by: Option<(usize, u64)>,
 }
 
 impl AllocatorRecord {
-    /// Notes what an event says besides its own bytes.
+    /// Gives every event so far its bytes reserved: 0, where none were noted.
+    pub(super) fn reserve_from_here(&mut self) {
+        let without = self.events.iter().skip(self.reserved.len()).map(|e| (e.at, 0));
+        self.reserved.extend(without);
+    }
+
+    /// Notes what the event recorded last says besides its own bytes.
     pub(super) fn note(
         &mut self,
         at: i64,
@@ -51,8 +60,11 @@ impl AllocatorRecord {
             let (least, most) = self.capacity.unwrap_or((capacity, capacity));
             self.capacity = Some((least.min(capacity), most.max(capacity)));
         }
-        if self.reserved.last().map_or(0, |r| r.1) != reserved {
-            self.reserved.push((at, reserved));
+        if reserved != 0 || !self.reserved.is_empty() {
+            self.reserve_from_here();
+            if let Some(last) = self.reserved.last_mut() {
+                *last = (at, reserved);
+            }
         }
         if let Some(peak) = peak {
             self.lifetime_peak = Some(self.lifetime_peak.map_or(peak, |p| p.max(peak)));
@@ -83,7 +95,7 @@ pub(super) struct Call {
 pub struct Recorder {
     base_ns: i64,
     pub(super) backend: Option<Backend>,
-    pub(super) tables: Vec<Option<PlaneTables>>,
+    pub(super) tables: Arc<[Option<PlaneTables>]>,
     lines_before: Vec<u32>,
     state: Option<Box<LineState>>,
     pub(super) labels: Interner<String>,
@@ -138,25 +150,29 @@ impl Recorder {
     #[must_use]
     pub fn new(index: &Index) -> Recorder {
         let mut labels = Interner::default();
+        let of_plane = |plane: &Plane| {
+            let read = plane.lines.iter().any(|line| part(plane, line).is_some());
+            read.then(|| PlaneTables::new(plane, |name| labels.number(name.to_owned())))
+        };
+        let tables = index.planes.iter().map(of_plane).collect();
+        Recorder { labels, ..Recorder::over(index, tables) }
+    }
+
+    /// A recorder with tables that are made already.
+    pub(super) fn over(index: &Index, tables: Arc<[Option<PlaneTables>]>) -> Recorder {
         let mut lines_before = Vec::new();
         let mut lines = 0;
-        let tables = index
-            .planes
-            .iter()
-            .map(|plane| {
-                lines_before.push(lines);
-                lines += plane.lines.len() as u32;
-                let read = plane.lines.iter().any(|line| part(plane, line).is_some());
-                read.then(|| PlaneTables::new(plane, |name| labels.number(name.to_owned())))
-            })
-            .collect();
+        for plane in &index.planes {
+            lines_before.push(lines);
+            lines += plane.lines.len() as u32;
+        }
         Recorder {
             base_ns: index.base_ns(),
             backend: crate::capture::modules::backend(index),
             tables,
             lines_before,
             state: None,
-            labels,
+            labels: Interner::default(),
             programs: Interner::default(),
             last_program: None,
             known: Labels::default(),
@@ -202,10 +218,7 @@ impl Recorder {
             Kind::Modules => Part::Modules,
             Kind::Device => {
                 let ordinal = at.plane.ordinal("/device:GPU:").unwrap_or(0);
-                let i = self.devices.iter().position(|d| d.ordinal == ordinal).unwrap_or_else(|| {
-                    self.devices.push(DeviceRecord { ordinal, ..DeviceRecord::default() });
-                    self.devices.len() - 1
-                });
+                let i = self.device(ordinal);
                 Part::Device(i.min(usize::from(u16::MAX)) as u16)
             }
         };
@@ -317,6 +330,16 @@ impl Recorder {
         }
     }
 
+    /// Begins the record of another allocator; `None` where there are too many.
+    pub(super) fn new_allocator(&mut self, name: String, named_by: Option<(usize, u64)>) -> Option<u16> {
+        let i = u16::try_from(self.allocators.len()).ok().filter(|i| *i < MOST_ALLOCATORS)?;
+        if !name.is_empty() {
+            self.allocator_names.insert(name.clone(), i);
+        }
+        self.allocators.push(AllocatorRecord { name, named_by, ..AllocatorRecord::default() });
+        Some(i)
+    }
+
     fn note_first(&mut self, at: i64) {
         if self.first.is_none_or(|first| at < first) {
             self.first = Some(at);
@@ -330,7 +353,9 @@ impl Recorder {
         let mark = &line.mark;
         self.executions.truncate(mark.executions);
         for (i, allocator) in self.allocators.iter_mut().enumerate() {
-            allocator.events.truncate(mark.allocators.get(i).copied().unwrap_or(0));
+            let len = mark.allocators.get(i).copied().unwrap_or(0);
+            allocator.events.truncate(len);
+            allocator.reserved.truncate(len);
         }
         self.retries.truncate(mark.retries);
         self.builds.truncate(mark.builds);

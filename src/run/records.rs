@@ -31,8 +31,9 @@ impl Context {
         Context(self.0 | FREE)
     }
 
-    pub(super) fn with_execution(self, execution: u32) -> Context {
-        Context((self.0 & !INDEX) | execution.min(INDEX))
+    /// The same with another execution, or another place.
+    pub(super) fn with_index(self, index: u32) -> Context {
+        Context((self.0 & !INDEX) | index.min(INDEX))
     }
 
     /// Whether this is a deallocation.
@@ -207,7 +208,7 @@ mod tests {
         let c = Context::in_execution(5, true).freeing();
         assert!(c.is_free() && c.in_build());
         assert_eq!((c.execution(), c.place()), (Some(5), None));
-        assert_eq!(c.with_execution(9).execution(), Some(9));
+        assert_eq!(c.with_index(9).execution(), Some(9));
         let p = Context::at_place(3);
         assert_eq!((p.execution(), p.place(), p.is_free()), (None, Some(3), false));
         assert_eq!((Context::NOWHERE.execution(), Context::NOWHERE.place()), (None, None));

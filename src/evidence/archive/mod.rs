@@ -121,7 +121,7 @@ impl Walk<'_> {
     fn file(&mut self, source: &dyn Source, path: &str, depth: u32) -> Walked {
         let head = source.read_range(0..HEAD_BYTES as u64)?;
         let kind = sniff(&head, source.len(), path);
-        if matches!(kind, Kind::Gzip | Kind::Zip | Kind::Tar) && depth >= self.limits.depth {
+        if kind.is_archive() && depth >= self.limits.depth {
             self.note(path, format!("It lies in {depth} archives, one inside the other; unpack it first."));
             return Ok(ControlFlow::Continue(()));
         }

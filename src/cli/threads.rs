@@ -1,0 +1,23 @@
+//! Large captures, on all cores.
+
+use super::files::FileSource;
+use crate::analysis::{Analysis, Part, Refusal, Session};
+use crate::bytes::Source;
+use rayon::prelude::*;
+
+/// Fewer bytes of events than this are not worth another thread.
+const WORTH: u64 = 16 << 20;
+
+/// Reads a file of any kind but an archive.
+///
+/// # Errors
+/// As [`crate::analysis::read`].
+pub fn read<'a>(source: &'a FileSource, name: &str) -> Result<Session<&'a dyn Source>, Refusal> {
+    let mut analysis = Analysis::open(source as &dyn Source, name)?;
+    let most = usize::try_from(analysis.bytes_to_stream() / WORTH).unwrap_or(usize::MAX);
+    if let Some((index, mut parts)) = analysis.split(most.clamp(1, rayon::current_num_threads())) {
+        parts.par_iter_mut().try_for_each(|part: &mut Part| part.read(index, source))?;
+        analysis.join(parts);
+    }
+    analysis.finish()
+}

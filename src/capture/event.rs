@@ -97,7 +97,10 @@ fn number(tag: u8, window: &[u8; Padded::BEHIND], at: usize) -> Option<(i64, usi
     if window[at] != tag {
         return Some((0, at));
     }
-    let (value, len) = short_varint(*window[at + 1..].first_chunk()?)?;
+    // One load in the end. A slice of the window is a call where the compiler saves room.
+    let w = window;
+    let word = [w[at + 1], w[at + 2], w[at + 3], w[at + 4], w[at + 5], w[at + 6], w[at + 7], w[at + 8]];
+    let (value, len) = short_varint(word)?;
     Some((value as i64, at + 1 + len))
 }
 

@@ -42,9 +42,14 @@ impl StatValue<'_> {
     }
 
     /// The bits of an integer: ids use all of them, signed or not.
+    #[inline(always)]
     #[must_use]
     pub fn bits(self) -> Option<u64> {
-        self.as_i64().map(|v| v as u64)
+        match self {
+            StatValue::Uint(v) => Some(v),
+            StatValue::Int(v) => Some(v as u64),
+            _ => None,
+        }
     }
 
     /// The value as a number.
@@ -84,7 +89,8 @@ impl<'a> RawStat<'a> {
     pub fn value(self) -> Option<StatValue<'a>> {
         // One integer and nothing else, as nearly every stat that is of interest.
         if let [tag @ (0x18 | 0x20 | 0x38), rest @ ..] = self.fields.whole()
-            && let Some((value, len)) = rest.first_chunk().and_then(|word| short_varint(*word))
+            && let Some(word) = rest.first_chunk()
+            && let Some((value, len)) = short_varint(*word)
             && len + 1 == self.fields.len()
         {
             return Some(match tag {
@@ -160,7 +166,12 @@ impl<'a> Iterator for RawStats<'a> {
         if self.0.is_empty() {
             return None;
         }
-        let Some((stat, behind)) = usual(self.0).or_else(|| other(self.0)) else {
+        // Spelled out, as elsewhere on this way: a closure is a call for each stat where the compiler saves room.
+        let next = match usual(self.0) {
+            None => other(self.0),
+            usual => usual,
+        };
+        let Some((stat, behind)) = next else {
             self.0 = Padded::EMPTY;
             return None;
         };

@@ -60,13 +60,25 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    let (words, others) = (a.chunks_exact(8), b.chunks_exact(8));
-    // The last bytes again with those before them, so that they are eight, too.
-    let ends = match (a.last_chunk::<8>(), b.last_chunk::<8>()) {
-        (Some(end), Some(other)) => end == other,
-        _ => a == b,
-    };
-    ends && words.zip(others).all(|(word, other)| word == other)
+    let (mut a, mut b) = (a, b);
+    while let (
+        &[a0, a1, a2, a3, a4, a5, a6, a7, ref a_rest @ ..],
+        &[b0, b1, b2, b3, b4, b5, b6, b7, ref b_rest @ ..],
+    ) = (a, b)
+    {
+        let word = u64::from_le_bytes([a0, a1, a2, a3, a4, a5, a6, a7]);
+        if word != u64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]) {
+            return false;
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+    while let (&[byte, ref a_rest @ ..], &[other, ref b_rest @ ..]) = (a, b) {
+        if byte != other {
+            return false;
+        }
+        (a, b) = (a_rest, b_rest);
+    }
+    true
 }
 
 #[cfg(test)]

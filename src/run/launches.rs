@@ -41,7 +41,10 @@ impl Label {
                 continue;
             }
             let value = stat.value();
-            let number = value.and_then(StatValue::bits);
+            let number = match value {
+                Some(value) => value.bits(),
+                None => None,
+            };
             match (kind, value) {
                 (StatKind::Correlation, _) => label.correlation = number,
                 (StatKind::Program, _) => label.program = number.map(|bits| bits as i64),
@@ -136,9 +139,17 @@ impl Recorder {
         let Some(tables) = self.tables_of(line) else { return };
         // Writers put the correlation id first.
         let mut behind = RawStats::new(stats);
-        let first = behind.next().filter(|s| tables.stats.get(s.metadata_id) == StatKind::Correlation);
-        let first = first.and_then(|s| s.value()?.bits());
-        let known = first.and_then(|_| self.known.get(line.plane(), id, behind.bytes().own()));
+        let first = match behind.next() {
+            Some(stat) if tables.stats.get(stat.metadata_id) == StatKind::Correlation => match stat.value() {
+                Some(value) => value.bits(),
+                None => None,
+            },
+            _ => None,
+        };
+        let known = match first {
+            Some(_) => self.known.get(line.plane(), id, behind.bytes().own()),
+            None => None,
+        };
         let (correlation, program) = match known {
             Some(program) => (first, program),
             None => self.new_kernel(line.plane(), id, stats, first.map(|_| behind.bytes())),

@@ -30,6 +30,56 @@ pub(super) struct Open {
     pub(super) outer: u32,
 }
 
+/// The spans that are open. Places are written again: to push is a call where the compiler saves room.
+#[derive(Debug, Default)]
+pub(super) struct Stack {
+    /// The first `depth` of them are open.
+    spans: Vec<Open>,
+    depth: usize,
+}
+
+impl Stack {
+    pub(super) fn clear(&mut self) {
+        self.depth = 0;
+    }
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.depth
+    }
+
+    /// The innermost.
+    #[inline(always)]
+    pub(super) fn last(&self) -> Option<&Open> {
+        self.spans.get(self.depth.wrapping_sub(1))
+    }
+
+    #[inline(always)]
+    pub(super) fn pop(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, open: Open) {
+        match self.spans.get_mut(self.depth) {
+            Some(place) => *place = open,
+            None => self.grow(open),
+        }
+        self.depth += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, open: Open) {
+        self.spans.push(open);
+    }
+
+    /// From the innermost outwards.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Open> {
+        self.spans.iter().take(self.depth).rev()
+    }
+}
+
 /// The state of the line being read.
 #[derive(Debug)]
 pub(super) struct LineState {
@@ -41,7 +91,7 @@ pub(super) struct LineState {
     pub(super) base: i64,
     pub(super) last: i64,
     pub(super) sorted: bool,
-    pub(super) stack: Vec<Open>,
+    pub(super) stack: Stack,
     /// The innermost execution that is open.
     pub(super) execution: u32,
     /// A part of an execution whose launch is still to come, on this line.
@@ -65,7 +115,7 @@ impl LineState {
 
     /// The open spans from the innermost outwards, as far as they matter for naming a place.
     pub(super) fn stack_from_inside(&self) -> impl Iterator<Item = &Open> {
-        self.stack.iter().rev().take(FRAMES_LOOKED_AT)
+        self.stack.iter().take(FRAMES_LOOKED_AT)
     }
 }
 

@@ -171,7 +171,7 @@ impl Recorder {
     fn called(&self, line: &LineState) -> (u32, u16) {
         let Some(tables) = self.tables_of(line) else { return (NONE, 0) };
         let mut jit = NONE;
-        for open in line.stack.iter().rev() {
+        for open in line.stack.iter() {
             match open.class {
                 Class::Call => {
                     let module = tables.events.get(open.id).argument;

@@ -15,6 +15,9 @@ sanitizer=(--sanitizer none)
 export RUSTC_BOOTSTRAP=1
 
 (cd .. && cargo run --quiet --locked --example fuzz-seeds)
+# All of them first, and aloud: what does not compile has found nothing.
+cargo fuzz build "${sanitizer[@]}"
+mkdir -p logs
 failed=()
 for target in "${targets[@]}"; do
   mkdir -p "corpus/$target"
@@ -24,8 +27,8 @@ for target in "${targets[@]}"; do
   # often longer than the one before.
   options+=(-timeout=10 -rss_limit_mb=1024 -max_len=200000 -len_control=0)
   [ ! -f "$target.dict" ] || options+=(-dict="$target.dict")
-  cargo fuzz run "${sanitizer[@]}" "$target" -- "${options[@]}" 2>"target/$target.log" ||
+  cargo fuzz run "${sanitizer[@]}" "$target" -- "${options[@]}" 2>"logs/$target.log" ||
     failed+=("$target")
-  grep -E "panicked|ERROR|SUMMARY|number_of_executed_units|new_units_added|peak_rss" "target/$target.log" || true
+  grep -E "panicked|ERROR|SUMMARY|DONE|number_of_executed_units|new_units_added|peak_rss" "logs/$target.log" || true
 done
-[ ${#failed[@]} -eq 0 ] || { echo "found something: ${failed[*]}; the files are in fuzz/artifacts"; exit 1; }
+[ ${#failed[@]} -eq 0 ] || { echo "found something: ${failed[*]}; the files are in fuzz/artifacts, what was said in fuzz/logs"; exit 1; }

@@ -453,3 +453,38 @@ fn no_text_breaks_it() {
     let _ = ErrorText::read(&long);
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
+
+#[test]
+fn the_failure_outlives_a_thousand_that_the_program_can_do_without() {
+    let optional = |i: u64| {
+        format!("Allocator (GPU_0_bfc) ran out of memory trying to allocate {i}B with freed_by_count=0.\n")
+    };
+    let many = |n: std::ops::Range<u64>| n.map(|i| optional(1000 + i)).collect::<String>();
+    let failure = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3661631960 bytes.\n";
+    let text = ErrorText::read(&(many(0..700) + failure + &many(700..3000)));
+    let main = text.main().unwrap();
+    assert_eq!((main.kind, main.requested, main.line), (FailureKind::DevicePool, exact(3_661_631_960), 701));
+    // Of the others the last ones.
+    assert_eq!(text.failures.len(), 500);
+    assert_eq!(text.failures.last().unwrap().line, 3001);
+    assert_eq!(text.failures[1].line, 3001 - 498);
+}
+
+#[test]
+fn lists_longer_than_any_message_are_cut() {
+    let buffers: String =
+        (1..5000).map(|i| format!("Buffer {i}:\n\tSize: {}B\n\tShape: f32[{i}]\n", 1_000_000 - i)).collect();
+    let text = ErrorText::read(&format!(
+        "Out of memory while trying to allocate 77 bytes.\nPeak buffers:\n{buffers}"
+    ));
+    let plan = text.main().unwrap().plan.as_ref().unwrap();
+    assert_eq!(plan.buffers.len(), 100);
+    assert_eq!(plan.buffers[0].size, exact(999_999));
+
+    let dumps: String = (1..300)
+        .map(|i| format!("BFCAllocator dump for GPU_0_bfc\nStats:\nLimit: {}\n", 1_000_000 + i))
+        .collect();
+    let text = ErrorText::read(&dumps);
+    assert_eq!(text.pools.len(), 100);
+    assert_eq!(text.pools[99].limit_bytes.unwrap().0, 1_000_299, "the last ones stay");
+}

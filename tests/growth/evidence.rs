@@ -124,6 +124,29 @@ pub fn beginnings_of_plans(n: u64) -> Vec<u8> {
     text((0..n).map(|i| format!("Peak buffers:\nBuffer {i}:\nnothing of the kind\nPeak buffers:")))
 }
 
+/// `n` accounts of the TPU's compiler, of a program each.
+pub fn accounts(n: u64) -> Vec<u8> {
+    text((0..n).map(|i| {
+        format!(
+            "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.\nLargest program allocations in hbm:\n  1. Size: \
+             5.{:02}G\n     Operator: op_name=\"jit(f)/a{i}\"\n     Allocation type: HLO temp",
+            i % 100
+        )
+    }))
+}
+
+/// The plan of `n` buffers.
+pub fn buffers_of_a_plan(n: u64) -> Vec<u8> {
+    let buffer = |i| format!("Buffer {i}:\n\tSize: 256.00MiB\n\tXLA Label: fusion\n\tShape: f32[8,{i}]");
+    text([FAILURE.into(), "Peak buffers:".into()].into_iter().chain((0..n).map(buffer)))
+}
+
+/// A pool in which chunks of `n` sizes are in use.
+pub fn sizes_of_chunks(n: u64) -> Vec<u8> {
+    let chunks = |i| format!("{i} Chunks of size {} totalling 5.5KiB", 256 * i);
+    text([FAILURE.into(), "BFCAllocator dump for GPU_0_bfc".into()].into_iter().chain((1..n).map(chunks)))
+}
+
 /// `n` values of one instruction with a long name stack.
 pub fn values_of_one_instruction(n: u64) -> Vec<u8> {
     let mut lines = vec![

@@ -149,6 +149,9 @@ growth! {
     lines_after_a_long_name: "lines and the length of the allocator's name", 1000, evidence::lines_after_a_long_name;
     dumps_of_pools: "dumps of pools", 500, evidence::dumps_of_pools;
     beginnings_of_plans: "beginnings of plans", 1000, evidence::beginnings_of_plans;
+    accounts: "accounts of a compiler", 1000, evidence::accounts;
+    buffers_of_a_plan: "buffers of a plan", 1000, evidence::buffers_of_a_plan;
+    sizes_of_chunks: "sizes of chunks", 1000, evidence::sizes_of_chunks;
 }
 
 growth! {

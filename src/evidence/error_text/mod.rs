@@ -34,6 +34,8 @@ use lines::{Line, without_escapes, writers};
 const NEAR: usize = 12;
 /// The most failures kept: a log of a loop that catches the error has one for each turn.
 const MOST_FAILURES: usize = 500;
+/// The most dumps of pools kept, and words of rematerialization, the last ones.
+const MOST_TOLD: usize = 100;
 
 impl ErrorText {
     /// What a text says. Nothing at all where it says nothing of memory: see [`ErrorText::is_empty`].
@@ -49,11 +51,15 @@ impl ErrorText {
                 let writers = if writer.is_empty() { Vec::new() } else { vec![writer.clone()] };
                 whole.add(Failure { writers, ..failure }, None);
             }
+            make_room(&mut whole.failures);
             whole.pools.extend(one.pools.finish());
             whole.rematerialization.extend(one.rematerialization);
         }
+        keep_best(&mut whole.failures);
         whole.failures.arrange_by_key(|f| f.line);
         whole.pools.arrange_by_key(|p| p.line);
+        keep_last(&mut whole.pools);
+        keep_last(&mut whole.rematerialization);
         whole
     }
 
@@ -67,12 +73,7 @@ impl ErrorText {
     /// in a log are of the run that the user asks about; of one failure the last message has the most.
     #[must_use]
     pub fn main(&self) -> Option<&Failure> {
-        let weight = |f: &Failure| match f.kind {
-            FailureKind::DevicePool | FailureKind::CompileDevice => 3,
-            FailureKind::DevicePoolOptional | FailureKind::Driver | FailureKind::Unknown => 1,
-            _ => 2,
-        };
-        self.failures.iter().max_by_key(|f| (weight(f), f.plan.is_some(), f.line))
+        self.failures.iter().max_by_key(|f| weight(f))
     }
 
     fn add(&mut self, failure: Failure, near: Option<usize>) {
@@ -80,9 +81,43 @@ impl ErrorText {
     }
 }
 
+/// How much a failure matters beside others of its text.
+fn weight(f: &Failure) -> (u8, bool, u64) {
+    let kind = match f.kind {
+        FailureKind::DevicePool | FailureKind::CompileDevice => 3,
+        FailureKind::DevicePoolOptional | FailureKind::Driver | FailureKind::Unknown => 1,
+        _ => 2,
+    };
+    (kind, f.plan.is_some(), f.line)
+}
+
+/// Drops the failures that matter least where there are twice too many; whether there were.
+fn make_room(failures: &mut Vec<Failure>) -> bool {
+    let full = failures.len() >= 2 * MOST_FAILURES;
+    if full {
+        keep_best(failures);
+    }
+    full
+}
+
+/// Drops the failures that matter least where there are too many. The others keep their order.
+fn keep_best(failures: &mut Vec<Failure>) {
+    let mut weights: Vec<(u8, bool, u64)> = failures.iter().map(weight).collect();
+    let Some(too_many) = weights.len().checked_sub(MOST_FAILURES) else { return };
+    weights.arrange();
+    let Some(least) = weights.get(too_many) else { return };
+    failures.retain(|f| weight(f) >= *least);
+    // Several failures of one line can weigh the same.
+    failures.truncate(MOST_FAILURES);
+}
+
+fn keep_last<T>(told: &mut Vec<T>) {
+    told.drain(..told.len().saturating_sub(MOST_TOLD));
+}
+
 /// Adds a failure, to an earlier message of the same one where there is one. `near` is how many of the last failures
 /// may be another message of it with other words; the same words are found however far back. Returns its index.
-fn add(failures: &mut Vec<Failure>, failure: Failure, near: Option<usize>) -> Option<usize> {
+fn add(failures: &mut Vec<Failure>, failure: Failure, near: Option<usize>) -> usize {
     let from = failures.len().saturating_sub(near.unwrap_or(failures.len()));
     let same =
         failures.iter().enumerate().rev().find(|(i, f)| {
@@ -90,13 +125,10 @@ fn add(failures: &mut Vec<Failure>, failure: Failure, near: Option<usize>) -> Op
         });
     if let Some((i, _)) = same {
         merge(&mut failures[i], failure);
-        return Some(i);
-    }
-    if failures.len() >= MOST_FAILURES {
-        return None;
+        return i;
     }
     failures.push(failure);
-    Some(failures.len() - 1)
+    failures.len() - 1
 }
 
 /// Whether two values can be of one thing: equal, or one unknown.
@@ -168,6 +200,9 @@ impl Reader {
         let mut last: Option<(usize, usize)> = None;
         let mut at = 0;
         while let Some(line) = lines.get(at) {
+            if make_room(&mut self.failures) {
+                last = None;
+            }
             let allocator = self.failures.last().and_then(|f| f.allocator.as_deref());
             if self.pools.line(line, allocator) {
                 at += 1;
@@ -195,9 +230,7 @@ impl Reader {
             }
             for failure in found {
                 // The messages of one failure stand together: the log, the status, the traceback's last line.
-                if let Some(index) = add(&mut self.failures, failure, Some(4)) {
-                    last = Some((index, at));
-                }
+                last = Some((add(&mut self.failures, failure, Some(4)), at));
             }
             at += 1;
         }

@@ -13,6 +13,8 @@ use crate::units::Evidence;
 const MOST_STRANGERS: usize = 6;
 /// Lines that a long instruction is broken into at most.
 const MOST_CONTINUED: usize = 400;
+/// Buffers and parts of an account that are kept: XLA lists 15, the largest first, and a TPU's account has some dozens.
+const MOST_LISTED: usize = 100;
 
 /// Whether a plan begins at this line.
 pub(super) fn begins(line: &str) -> bool {
@@ -55,6 +57,8 @@ pub(super) fn read(lines: &[Line<'_>]) -> (PlanText, usize) {
         }
     }
     let Reader { mut plan, .. } = reader;
+    plan.buffers.truncate(MOST_LISTED);
+    plan.usage.truncate(MOST_LISTED);
     for buffer in &mut plan.buffers {
         finish(buffer);
     }

@@ -7,6 +7,9 @@ use super::{ChunksOfSize, PoolDump, TextSize};
 use crate::arrange::Arrange;
 use crate::units::Bytes;
 
+/// Sizes of chunks kept of a dump, those with the most bytes: a pool has some dozens in use.
+const MOST_SIZES: usize = 1000;
+
 /// The dumps of one writer, line by line.
 #[derive(Default)]
 pub(super) struct Pools {
@@ -87,6 +90,7 @@ impl Pools {
         self.dumps.retain(|dump| !dump.is_empty());
         for dump in &mut self.dumps {
             dump.in_use.arrange_by_key(|c| std::cmp::Reverse((c.bytes.0.saturating_mul(c.count), c.bytes)));
+            dump.in_use.truncate(MOST_SIZES);
         }
         self.dumps
     }

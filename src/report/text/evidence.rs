@@ -11,6 +11,8 @@ use std::fmt::Write;
 
 /// Failures shown; a log of a loop that catches the error has hundreds.
 const MOST_FAILURES: usize = 8;
+/// Dumps of pools shown; each failure has one.
+const MOST_POOLS: usize = 8;
 /// Rows of chunks and stacks.
 const MOST_ROWS: usize = 10;
 /// Devices and kinds of a profile.
@@ -30,7 +32,7 @@ pub(super) fn error_text(out: &mut Page, report: &Report) {
             out.line(&format!("  … {} more", text.failures.len() - MOST_FAILURES));
         }
     }
-    for pool in &text.pools {
+    for pool in text.pools.iter().take(MOST_POOLS) {
         let name = pool.allocator.as_deref().map_or_else(|| "allocator".into(), |a| short(a, 40));
         out.title(&format!("{name} said of itself (line {})", pool.line), "[read]");
         let mut facts = Vec::new();
@@ -48,6 +50,9 @@ pub(super) fn error_text(out: &mut Page, report: &Report) {
         for chunks in pool.in_use.iter().take(MOST_ROWS) {
             out.line(&format!("  {:>12} ×{} in use", chunks.bytes.to_string(), chunks.count));
         }
+    }
+    if text.pools.len() > MOST_POOLS {
+        out.line(&format!("  … {} more dumps of allocators", text.pools.len() - MOST_POOLS));
     }
     let main = text.main.and_then(|i| text.failures.get(usize::try_from(i).ok()?));
     if let Some(plan) = main.and_then(|f| f.plan.as_ref()) {

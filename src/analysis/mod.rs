@@ -24,8 +24,8 @@ use thiserror::Error;
 const CHUNK: usize = 256 << 10;
 /// Bytes read at a time where an event is longer than that.
 const LARGEST_CHUNK: usize = 2 << 20;
-/// Largest file of a kind that is read whole: modules alone, profiles, texts.
-const LARGEST_WHOLE: u64 = 2 << 30;
+/// Largest file of a kind that is read whole: modules alone, profiles, texts. Protobuf writes no longer message.
+pub const LARGEST_WHOLE: u64 = 2 << 30;
 
 /// Why a file has no report.
 #[derive(Debug, Clone, Error)]
@@ -39,9 +39,43 @@ pub enum Refusal {
     /// The medium failed.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// It is of a kind that is read whole, and too large for that.
+    #[error(
+        "this is {} of {}; files of this kind are read whole, up to {}. {}",
+        what_of(*.kind), crate::units::Bytes(*.len), crate::units::Bytes(LARGEST_WHOLE), instead_of(*.kind)
+    )]
+    TooLarge {
+        /// What it is.
+        kind: Kind,
+        /// Its length.
+        len: u64,
+    },
     /// It says what it is, and cannot be read as that.
     #[error("{0}")]
     Damaged(String),
+}
+
+/// A kind that is read whole, in words.
+fn what_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::HloProto => "a module with its plan (HloProto)",
+        Kind::MemoryProfile => "a device memory profile",
+        Kind::BufferAssignmentText | Kind::MemoryUsageText => "a plan as text",
+        _ => "text",
+    }
+}
+
+/// What to bring instead of one that is too large.
+fn instead_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::HloProto | Kind::MemoryProfile => {
+            "Protobuf writes none that is larger: it is damaged, or several in one file. Bring the file as it was written"
+        }
+        Kind::BufferAssignmentText | Kind::MemoryUsageText => {
+            "Bring the `*.hlo.pb` of the same module, which is shorter"
+        }
+        _ => "Bring the part around the error: `grep -B 50 -A 400 RESOURCE_EXHAUSTED`",
+    }
 }
 
 /// A file being analysed.
@@ -84,10 +118,7 @@ impl<S: Source> Analysis<S> {
             }
             kind => {
                 if source.len() > LARGEST_WHOLE {
-                    return Err(Refusal::Damaged(format!(
-                        "this file of {} is too large to be read as what it is",
-                        crate::units::Bytes(source.len())
-                    )));
+                    return Err(Refusal::TooLarge { kind, len: source.len() });
                 }
                 State::Whole(kind, source.read_range(0..source.len())?)
             }
@@ -168,18 +199,22 @@ fn stream_all<S: Source>(
     Ok(())
 }
 
-/// The bytes of the one file in a source that may be packed, at most `most` of them.
+/// The bytes of the one file in a source that may be packed, where they are `most` or fewer.
 ///
 /// # Errors
-/// Where the medium fails, or nothing is in it.
+/// Where the medium fails, nothing is in it, or more than that.
 pub fn unpacked(source: &dyn Source, name: &str, most: u64) -> Result<Vec<u8>, Refusal> {
     let mut bytes = None;
     archive::walk(source, name, &archive::Limits::default(), &mut |file| {
-        bytes = Some(file.source.read_range(0..file.source.len().min(most)));
+        let len = file.source.len();
+        bytes = Some(match len > most {
+            true => Err(Refusal::TooLarge { kind: file.kind, len }),
+            false => file.source.read_range(0..len).map_err(Refusal::from),
+        });
         std::ops::ControlFlow::Break(())
     })?;
     match bytes {
-        Some(bytes) => Ok(bytes?),
+        Some(bytes) => bytes,
         None => Err(Refusal::Damaged("nothing is in it".into())),
     }
 }

@@ -170,6 +170,10 @@ impl Modules {
 }
 
 fn read_hlo<S: Source>(source: &S, name: &ModuleRef) -> Result<Hlo, String> {
+    // Before it is read.
+    if name.hlo.end.min(source.len()).saturating_sub(name.hlo.start) > Hlo::LARGEST {
+        return Err(NotHlo::TooLarge.to_string());
+    }
     let bytes = source.read_range(name.hlo.clone()).map_err(|e| e.to_string())?;
     Hlo::parse(bytes).map_err(|e| e.to_string())
 }

@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+/// Bytes read at a time of a long range.
+const PART: usize = 4 << 20;
+
 /// Bytes with random access. The core reads all its input through this trait and does no I/O of its own.
 pub trait Source {
     /// Length in bytes.
@@ -33,13 +36,21 @@ pub trait Source {
             offset: range.start,
             message: format!("no memory for a part of {}", crate::units::Bytes(want as u64)),
         })?;
-        // By the block: where code is small, `resize` writes byte by byte.
+        // By the part: a browser copies what it reads, which is to be short beside the whole. Zeros go in by the block: where
+        // code is small, `resize` writes byte by byte.
         let zeros = vec![0; want.min(1 << 16)];
         while bytes.len() < want {
-            bytes.extend_from_slice(&zeros[..zeros.len().min(want - bytes.len())]);
+            let done = bytes.len();
+            let part = PART.min(want - done);
+            while bytes.len() < done + part {
+                bytes.extend_from_slice(&zeros[..zeros.len().min(done + part - bytes.len())]);
+            }
+            let got = self.read_at(range.start.saturating_add(done as u64), &mut bytes[done..])?;
+            if got < part {
+                bytes.truncate(done + got);
+                break;
+            }
         }
-        let got = self.read_at(range.start, &mut bytes)?;
-        bytes.truncate(got);
         Ok(bytes)
     }
 }

@@ -3,10 +3,10 @@
 use super::args::{Format, Read};
 use super::files::{FileSource, captures_in};
 use super::{FOUND, READ, UNREADABLE, fails, print, threads, usage, write_to};
-use crate::analysis::{self, Options, Session, Told};
+use crate::analysis::{self, LARGEST_WHOLE, Options, Refusal, Session, Told};
 use crate::bytes::{ReadError, Source};
 use crate::evidence::error_text::decode;
-use crate::evidence::{HEAD_BYTES, sniff};
+use crate::evidence::{HEAD_BYTES, Kind, sniff};
 use crate::model::{Given, Report};
 use crate::plain;
 use crate::report::{markdown, status_words, summarize, summary_text, text, to_json};
@@ -14,9 +14,6 @@ use rayon::prelude::*;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-
-/// Largest text of a failure read, in bytes.
-const LARGEST_TEXT: u64 = 64 << 20;
 
 /// What was asked for beside the captures.
 struct Companions {
@@ -107,11 +104,16 @@ fn companions(args: &Read) -> Result<Companions, String> {
             let mut bytes = Vec::new();
             let named = |e: std::io::Error| format!("{}: {e}", path.display());
             if path.as_os_str() == "-" {
-                std::io::stdin().take(LARGEST_TEXT).read_to_end(&mut bytes).map_err(named)?;
+                std::io::stdin().take(LARGEST_WHOLE + 1).read_to_end(&mut bytes).map_err(named)?;
             } else {
                 std::fs::File::open(path)
-                    .and_then(|f| f.take(LARGEST_TEXT).read_to_end(&mut bytes))
+                    .and_then(|f| f.take(LARGEST_WHOLE + 1).read_to_end(&mut bytes))
                     .map_err(named)?;
+            }
+            let len = bytes.len() as u64;
+            if len > LARGEST_WHOLE {
+                let refusal = Refusal::TooLarge { kind: Kind::Text, len };
+                return Err(format!("{}: {refusal}", path.display()));
             }
             Some(decode(&bytes))
         }
@@ -120,7 +122,7 @@ fn companions(args: &Read) -> Result<Companions, String> {
         None => None,
         Some(path) => {
             let unpacked = FileSource::open(path).map_err(|e| e.to_string()).and_then(|f| {
-                analysis::unpacked(&f, &file_name(path), LARGEST_TEXT).map_err(|e| e.to_string())
+                analysis::unpacked(&f, &file_name(path), LARGEST_WHOLE).map_err(|e| e.to_string())
             });
             Some(unpacked.map_err(|e| format!("{}: {e}", path.display()))?)
         }

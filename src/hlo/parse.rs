@@ -17,8 +17,8 @@ pub enum NotHlo {
     /// There are none.
     #[error("it is empty")]
     Empty,
-    /// Positions are kept in 32 bits.
-    #[error("it is larger than 4 GiB, which no module is")]
+    /// It is longer than any protobuf message: see [`Hlo::LARGEST`].
+    #[error("it is larger than 2 GiB, and protobuf writes no message as large as that")]
     TooLarge,
     /// They are no protobuf message.
     #[error("it is no protobuf message: byte {at} starts no field")]
@@ -35,6 +35,9 @@ pub enum NotHlo {
 }
 
 impl Hlo {
+    /// The longest HloProto: protobuf counts the bytes of a message in 31 bits. Positions are kept in 32.
+    pub const LARGEST: u64 = 2 << 30;
+
     /// Reads an `HloProto`. What is damaged inside is left out, and [`Hlo::warnings`] says so.
     ///
     /// # Errors
@@ -43,7 +46,7 @@ impl Hlo {
         if bytes.is_empty() {
             return Err(NotHlo::Empty);
         }
-        if u32::try_from(bytes.len()).is_err() {
+        if bytes.len() as u64 > Hlo::LARGEST {
             return Err(NotHlo::TooLarge);
         }
         let mut warnings = Vec::new();

@@ -66,7 +66,10 @@ pub(super) fn allocators(out: &mut Page, report: &Report) {
             facts.push(format!("{lost} lost by rounding at the peak"));
         }
         if a.pool_growths > 0 {
-            facts.push(format!("the pool grew {} times", a.pool_growths));
+            facts.push(match a.pool_growths {
+                1 => "the pool grew once".to_owned(),
+                n => format!("the pool grew {n} times"),
+            });
         }
         if a.chain_breaks > 0 {
             let places = if a.chain_breaks == 1 { "place" } else { "places" };

@@ -212,7 +212,7 @@ impl Allocator {
         }
         self.order = order;
         // Each event has it; what counts is where it changes.
-        self.reserved.sort_by_key(|r| r.0);
+        self.reserved.arrange_by_key(|r| r.0);
         self.reserved.dedup_by_key(|r| r.1);
         let mut before: Option<(u64, i64)> = None;
         for position in 0..self.order.len() {

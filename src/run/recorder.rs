@@ -154,8 +154,10 @@ impl Recorder {
             let read = plane.lines.iter().any(|line| part(plane, line).is_some());
             read.then(|| PlaneTables::new(plane, |name| labels.number(name.to_owned())))
         };
-        let tables = index.planes.iter().map(of_plane).collect();
-        Recorder { labels, ..Recorder::over(index, tables) }
+        let tables: Vec<_> = index.planes.iter().map(of_plane).collect();
+        let mut recorder = Recorder::over(index, tables.into());
+        recorder.labels = labels;
+        recorder
     }
 
     /// A recorder with tables that are made already.

@@ -334,7 +334,7 @@ function AllocatorFacts({ allocator: a, card }: { allocator: Allocator; card: nu
           ) : a.preallocated ? (
             'yes'
           ) : (
-            `no, grew ${plural(a.pool_growths, 'time')} in the capture`
+            `no, grew ${a.pool_growths === 1 ? 'once' : plural(a.pool_growths, 'time')} in the capture`
           )}
         </dd>
         <dt>Events</dt>

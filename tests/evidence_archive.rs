@@ -250,6 +250,20 @@ fn a_wrong_length_in_the_trailer_is_told() {
 }
 
 #[test]
+fn a_tar_that_ends_within_a_name_says_so() {
+    let mut header = tar::Header::new_gnu();
+    header.set_path("././@LongLink").unwrap();
+    header.set_entry_type(tar::EntryType::GNULongName);
+    header.set_size(1 << 30);
+    header.set_cksum();
+    let bytes = [&header.as_bytes()[..], &tar(&[("host.xplane.pb", &[1; 2000])])].concat();
+    let (found, notes) = files(&bytes.as_slice(), "run.tar", &Limits::default());
+    assert!(found.is_empty());
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].sentence.contains("ends within the name of a file"), "{notes:?}");
+}
+
+#[test]
 fn a_cut_or_damaged_file_is_read_up_to_there() {
     let bytes = capture_like(3_000_000, 6);
     let packed = gz(&bytes);

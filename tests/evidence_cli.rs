@@ -98,3 +98,36 @@ fn a_folder_names_what_it_passed_over() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(err(&refused).contains("1 other file, notes.md"), "{}", err(&refused));
 }
+
+/// An archive of many files of no interest and two plans, of which one is packed and cut.
+#[test]
+fn what_is_passed_over_in_an_archive_is_told_briefly_and_what_is_damaged_in_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = std::fs::read(format!("{FIXTURES}/xla_text/jax0.7.2/jit_step.hlo.pb")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(&plan).unwrap();
+    let packed = packed.finish().unwrap();
+    let mut tar = tar::Builder::new(Vec::new());
+    let mut put = |name: &str, bytes: &[u8]| {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        tar.append_data(&mut header, name, bytes).unwrap();
+    };
+    for i in 0..30 {
+        put(&format!("notes-{i}.txt"), b"hello");
+    }
+    put("whole.hlo.pb", &plan);
+    put("cut.hlo.pb.gz", &packed[..packed.len() - 4]);
+    let path = folder.path().join("run.tar");
+    std::fs::write(&path, tar.into_inner().unwrap()).unwrap();
+
+    let read = oomscope(&[path.to_str().unwrap()], "");
+    assert_eq!(read.status.code(), Some(0));
+    let said = err(&read);
+    assert_eq!(said.matches("/notes-").count(), 20, "{said}");
+    assert!(said.contains("run.tar: 10 more files"), "{said}");
+    let damaged = said.lines().find(|line| line.contains("cut.hlo.pb")).unwrap();
+    assert!(damaged.contains("the packed bytes end; what comes before was read"), "{said}");
+    assert!(!damaged.contains("passed over"), "{said}");
+    assert_eq!(err(&oomscope(&[path.to_str().unwrap(), "--quiet"], "")), "");
+}

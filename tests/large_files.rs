@@ -76,7 +76,7 @@ fn what_is_read_whole_says_that_it_is_too_large_and_what_to_bring() {
         (
             module(THREE).0,
             "m.hlo_proto.pb",
-            "a module with its plan (HloProto) of 3.00 GiB",
+            "This is a module with its plan (HloProto) of 3.00 GiB",
             "as it was written",
         ),
         (profile, "memory.prof", "a device memory profile of 3.00 GiB", "as it was written"),

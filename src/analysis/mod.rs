@@ -41,7 +41,7 @@ pub enum Refusal {
     Read(#[from] ReadError),
     /// It is of a kind that is read whole, and too large for that.
     #[error(
-        "this is {} of {}; files of this kind are read whole, up to {}. {}",
+        "This is {} of {}; files of this kind are read whole, up to {}. {}",
         what_of(*.kind), crate::units::Bytes(*.len), crate::units::Bytes(LARGEST_WHOLE), instead_of(*.kind)
     )]
     TooLarge {
@@ -228,6 +228,8 @@ pub enum Told<'a> {
     Refused(&'a str, Refusal),
     /// A file of an archive that is of no interest: its path and what it is.
     PassedOver(&'a str, String),
+    /// Something to know of a file of an archive, in a sentence: it is damaged, or why it was not read.
+    Noted(&'a str, String),
 }
 
 /// Reads every capture in a source: the source itself, or those of an archive, nested in any way.
@@ -256,7 +258,7 @@ pub fn each(source: &dyn Source, name: &str, tell: &mut dyn FnMut(Told<'_>)) {
         Ok(notes) => {
             for note in notes {
                 if seen {
-                    tell(Told::PassedOver(&note.path, note.sentence));
+                    tell(Told::Noted(&note.path, note.sentence));
                 } else {
                     tell(Told::Refused(&note.path, Refusal::Damaged(note.sentence)));
                 }

@@ -105,7 +105,7 @@ impl<S: Source> Session<S> {
             Kind::BufferAssignmentText | Kind::MemoryUsageText => {
                 let text = decode(&bytes);
                 let dump = XlaText::read(&text).ok_or_else(|| {
-                    Refusal::Damaged("this begins like a text dump of XLA and holds no allocation".into())
+                    Refusal::Damaged("This begins like a text dump of XLA and holds no allocation".into())
                 })?;
                 Alone::Dump(dump)
             }
@@ -113,7 +113,7 @@ impl<S: Source> Session<S> {
                 let text = ErrorText::read(&decode(&bytes));
                 if text.is_empty() {
                     return Err(Refusal::Damaged(
-                        "this is text without a failure of memory in it. Bring the profiler's <host>.xplane.pb, or the text of \
+                        "This is text without a failure of memory in it. Bring the profiler's <host>.xplane.pb, or the text of \
                          the RESOURCE_EXHAUSTED error"
                             .into(),
                     ));

@@ -15,6 +15,9 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+/// Files of an archive that are passed over by name; of more it is told how many.
+const MOST_PASSED_OVER: u64 = 20;
+
 /// What was asked for beside the captures.
 struct Companions {
     error_text: Option<String>,
@@ -160,15 +163,26 @@ fn one(path: &Path, args: &Read, companions: &Companions) -> Vec<Outcome> {
         Err(e) => return vec![(name, Err(e.to_string()))],
     }
     let mut outcomes = Vec::new();
+    let mut passed_over = 0u64;
     analysis::each(&source, &name, &mut |told| match told {
         Told::Session(path, session) => outcomes.push((path.to_owned(), shown(*session, args, companions))),
         Told::Refused(path, why) => outcomes.push((path.to_owned(), Err(why.to_string()))),
         Told::PassedOver(path, what) => {
-            if !args.quiet {
+            passed_over += 1;
+            if !args.quiet && passed_over <= MOST_PASSED_OVER {
                 eprintln!("oomscope: passed over {}: {}", plain::plain(path), plain::plain(&what));
             }
         }
+        Told::Noted(path, sentence) => {
+            if !args.quiet {
+                eprintln!("oomscope: {}: {}", plain::plain(path), plain::plain(&sentence));
+            }
+        }
     });
+    if !args.quiet && passed_over > MOST_PASSED_OVER {
+        let (name, more) = (plain::plain(&name), passed_over - MOST_PASSED_OVER);
+        eprintln!("oomscope: passed over in {name}: {more} more files");
+    }
     outcomes
 }
 

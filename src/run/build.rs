@@ -135,7 +135,8 @@ fn allocator(mut record: AllocatorRecord, origin: i64, rank: &[u32]) -> Allocato
         }
     }
     let (kind, device) = kind_of(&record.name);
-    let capacity = record.capacity;
+    // No pool is of no bytes: events that say so do not know it.
+    let capacity = record.capacity.filter(|(_, most)| *most > 0);
     Allocator {
         name: record.name,
         kind,

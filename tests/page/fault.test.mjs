@@ -50,6 +50,40 @@ test('the page says that a file met a fault, and reads the next', async () => {
   await context.close();
 });
 
+const made = capture({
+  buffers: [1, 2, 3].map((i) => ({
+    name: `mul.${i}`,
+    opName: 'jit(f)/jvp(g)/mul',
+    file: '/a/b.py',
+    elements: 1 << 20,
+  })),
+});
+
+/** Runs in each worker before its own script: there is no memory for any file. */
+function noMemory() {
+  const { Instance } = WebAssembly;
+  // @ts-expect-error: returns an object like a real one
+  WebAssembly.Instance = function (module, imports) {
+    const real = new Instance(module, imports);
+    const opening_wants = () => {
+      // As the core does where the machine gives no more: it says nothing.
+      throw new WebAssembly.RuntimeError('unreachable');
+    };
+    return { exports: { ...real.exports, opening_wants } };
+  };
+}
+
+test('a file that takes more memory than there is gets a sentence, not a fault', async () => {
+  const { page, context } = await openPage({ init: inWorkers(`(${noMemory})();`) });
+  await choose(page, [asFile('made.xplane.pb', made)]);
+  await untilState(page, 'error');
+  const text = await page.locator('body').innerText();
+  assert.match(text, /more memory than a browser gives to a page/);
+  assert.match(text, /command line/);
+  assert.doesNotMatch(text, /fault|report this/);
+  await context.close();
+});
+
 /** Runs in each worker before its own script: whoever asks for a moment of the plan meets a trap. */
 function trapAtMoments() {
   const { Instance } = WebAssembly;
@@ -64,15 +98,6 @@ function trapAtMoments() {
     return { exports: { ...real.exports, capture_planAt } };
   };
 }
-
-const made = capture({
-  buffers: [1, 2, 3].map((i) => ({
-    name: `mul.${i}`,
-    opName: 'jit(f)/jvp(g)/mul',
-    file: '/a/b.py',
-    elements: 1 << 20,
-  })),
-});
 
 test('a fault at a question costs that question: the next reads the file again, with what stood beside it', async () => {
   const { page, context } = await openPage({ init: inWorkers(`(${trapAtMoments})();`) });

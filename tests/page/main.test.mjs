@@ -63,6 +63,17 @@ test('dropped, plain or packed by gzip, it gives the same report', async () => {
   }
 });
 
+test('an archive that is not unpacked says why', async () => {
+  let nested = Buffer.from('x');
+  for (let i = 0; i < 7; i++) nested = gzipSync(nested);
+  const { page, context } = await openPage();
+  await drop(page, [{ name: `host.xplane.pb${'.gz'.repeat(7)}`, bytes: nested }]);
+  await untilState(page, 'error');
+  const text = await page.locator('body').innerText();
+  assert.match(text, /No capture is in it\. It lies in 5 archives, one inside the other; unpack it first\. A capture/);
+  await context.close();
+});
+
 test('a gzip file that was cut off gives what is there, and the page says so', async () => {
   const capture = sharedFile(CAPTURE);
   if (!capture) return;

@@ -2,7 +2,9 @@
 
 use crate::support::{Read, read_bytes, shared};
 use oomscope::capture::Index;
+use oomscope::proto::xspace::{XSpace, x_stat};
 use oomscope::{facts, join};
+use prost::Message;
 
 /// Asks for everything that the run can tell.
 fn ask(it: &Read) {
@@ -72,4 +74,26 @@ fn flipped_bytes_never_panic() {
             ask(&read_bytes(damaged));
         }
     }
+}
+
+#[test]
+fn a_pool_of_no_bytes_has_no_size_that_is_known() {
+    let Some(whole) = bytes("captures/public/cuda-gtx1080ti-xla2025-a.xplane.pb") else { return };
+    let known = read_bytes(whole.clone());
+    assert!(known.run.allocators.iter().any(|a| a.capacity.is_some()));
+    let mut space = XSpace::decode(&whole[..]).unwrap();
+    for plane in &mut space.planes {
+        let names = &plane.stat_metadata;
+        let is_size = |id: i64| {
+            names.get(&id).is_some_and(|m| m.name.contains("bytes") && !m.name.contains("requested"))
+        };
+        for stat in plane.lines.iter_mut().flat_map(|l| &mut l.events).flat_map(|e| &mut e.stats) {
+            if is_size(stat.metadata_id) {
+                stat.value = Some(x_stat::Value::Int64Value(0));
+            }
+        }
+    }
+    let it = read_bytes(space.encode_to_vec());
+    assert_eq!(it.run.allocators.len(), known.run.allocators.len());
+    assert!(it.run.allocators.iter().all(|a| a.capacity.is_none()));
 }

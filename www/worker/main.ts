@@ -60,7 +60,11 @@ function reply(message: Reply): void {
  */
 function sentenceOf(error: unknown): string | null {
   if (typeof error === 'string') return error;
-  reply({ type: 'fault', message: fault ?? (error instanceof Error ? error.message : String(error)) });
+  const message = fault ?? (error instanceof Error ? error.message : String(error));
+  // Out of memory it asks for a block that cannot be, or stops without a word.
+  const memory =
+    fault?.includes('capacity overflow') ?? (error instanceof WebAssembly.RuntimeError && /unreachable/.test(message));
+  reply({ type: 'fault', message, memory });
   return null;
 }
 

@@ -22,6 +22,8 @@ import type { GeneralQuestions, Questions, Reply, Request } from './protocol';
 const MOST_WORKERS = 8;
 
 const FAULT = 'oomscope stopped at a fault of its own';
+const NO_MEMORY =
+  'Reading it takes more memory than a browser gives to a page, 4 GiB at most. The command line reads it, with all that the machine has';
 const CLOSED = 'This capture was closed.';
 
 /** The client of this page. Loads nothing yet: the first worker starts when the page has been painted. */
@@ -226,9 +228,9 @@ class Pool implements Client {
       }
       case 'fault': {
         const job = slot.job;
-        const sentence = `${FAULT}: ${reply.message}`;
+        const sentence = reply.memory ? NO_MEMORY : `${FAULT}: ${reply.message}`;
         this.#remove(slot, sentence);
-        job?.failed(`${sentence}. The other files are not affected; please report this one.`);
+        job?.failed(`${sentence}. The other files are not affected${reply.memory ? '' : '; please report this one'}.`);
         return;
       }
     }
@@ -470,9 +472,12 @@ class Reading implements Opening {
         if (!archive.item?.going) return;
         // One file that was packed alone is told of as its packing.
         const [alone, another] = left;
-        if (alone !== undefined && another === undefined) this.passedOver.splice(this.passedOver.indexOf(alone), 1);
-        const only = alone === undefined || another !== undefined ? '' : `, only ${alone.sentence}`;
-        item.error = `No capture is in it${only}. A capture is called <host>.xplane.pb`;
+        const single = another === undefined ? alone : undefined;
+        if (single) this.passedOver.splice(this.passedOver.indexOf(single), 1);
+        // Of a file that is no capture it is told what it is; of one that could not be read, why, in a sentence.
+        const why = left.find(({ sentence }) => sentence.endsWith('.'));
+        const said = why ? `. ${why.sentence} A` : single ? `, only ${single.sentence}. A` : '. A';
+        item.error = `No capture is in it${said} capture is called <host>.xplane.pb`;
         this.#end(item, 'error');
       },
     };

@@ -49,5 +49,8 @@ export type Reply =
   | { type: 'refused'; capture: number; message: string }
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'no-answer'; id: number; message: string }
-  /** The engine stopped at a fault of its own: nothing in this worker can be used any more. */
-  | { type: 'fault'; message: string };
+  /**
+   * The engine stopped, at a fault of its own or because there is no more memory: nothing in this worker can be used any
+   * more.
+   */
+  | { type: 'fault'; message: string; memory?: boolean };

@@ -166,7 +166,14 @@ fn verdict(facts: &Facts<'_>) -> Verdict {
             if main.requested.is_none() && main.what.is_none() =>
         {
             let need = facts.need().map_or_else(String::new, |n| format!(", which needs {n}"));
-            format!("The text is the plan of a step{need}; the message with the request is not in it.")
+            match main.plan {
+                Some(_) => {
+                    format!(
+                        "The text is the plan of a step{need}; the message with the request is not in it."
+                    )
+                }
+                None => format!("{who} ran out of memory; how much it asked for cannot be read in the text."),
+            }
         }
         FailureKind::DevicePool | FailureKind::DevicePoolOptional | FailureKind::Driver => {
             let of = main.allocator.as_ref().map_or_else(String::new, |a| format!(" {a}"));

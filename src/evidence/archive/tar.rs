@@ -14,7 +14,7 @@ const BLOCK: u64 = 512;
 const MOST_NAME: u64 = 64 << 10;
 
 /// What the headers before a file's own say of it.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 struct Ahead {
     path: Option<String>,
     size: Option<u64>,
@@ -27,6 +27,9 @@ pub(super) fn entries(walk: &mut Walk<'_>, source: &dyn Source, path: &str, dept
     let mut ahead = Ahead::default();
     loop {
         let header = source.read_range(at..at.saturating_add(BLOCK))?;
+        if at > source.len() && ahead != Ahead::default() {
+            walk.note(path, "It ends within the name of a file: it is cut off or damaged.");
+        }
         // Two blocks of zeros end an archive; a cut one has none.
         if header.is_empty() || header.iter().all(|&b| b == 0) {
             return Ok(ControlFlow::Continue(()));

@@ -168,6 +168,10 @@ pub(super) fn without_log_prefix(line: &str) -> &str {
 const MOST_LOGGERS: usize = 3;
 
 fn without_one_prefix(line: &str) -> &str {
+    // Most lines have none, which is quickly seen.
+    if !line.contains(']') {
+        return line;
+    }
     // `2026-01-01 12:00:00.123456: W external/xla/…/bfc_allocator.cc:501] text`, `E0101 12:00:00.1 27487 file.cc:28] text`.
     for end in [".cc:", ".cpp:", ".h:", ".py:"] {
         if let Some(at) = line.find(end) {

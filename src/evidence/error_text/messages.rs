@@ -213,7 +213,8 @@ pub(super) fn failures(lines: &[Line<'_>]) -> Vec<Failure> {
     while let Some(start) = rest.find(|c: char| c.is_alphanumeric()) {
         rest = &rest[start..];
         let first = bare(rest.split_whitespace().next().unwrap_or_default());
-        for rule in RULES.iter().filter(|rule| rule.pattern.split(' ').next() == Some(first)) {
+        let begins = |rule: &&Rule| rule.pattern.strip_prefix(first).is_some_and(|r| r.starts_with(' '));
+        for rule in RULES.iter().filter(begins) {
             let mut words = Words::new(lines, rest);
             if let Some(captured) = words.pass(rule.pattern) {
                 let mut failure = blank(rule.kind, line);

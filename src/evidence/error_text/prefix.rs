@@ -78,8 +78,11 @@ impl Prefixes {
 
 /// What stands before a known beginning in a line; `None` where that is nothing.
 fn before_known(line: &str) -> Option<&str> {
-    let whole_word = |&at: &usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-    let at = BEGINNINGS.iter().filter_map(|b| line.find(b).filter(whole_word)).min()?;
+    let mut in_word = false;
+    let (at, _) = line.char_indices().take_while(|(at, _)| *at <= LONGEST).find(|&(at, c)| {
+        let starts = !std::mem::replace(&mut in_word, c.is_alphanumeric() || c == '_');
+        starts && BEGINNINGS.iter().any(|b| line[at..].starts_with(b))
+    })?;
     let prefix = line[..at].trim_end();
     // In quotes or brackets it is somebody's text about the message.
     let quoted = prefix.ends_with(['"', '\'', '`', '(']);

@@ -30,7 +30,7 @@ const SIGNS: [(&str, FailureKind); 21] = [
 
 /// The first name in a line that says that memory ran out.
 pub(super) fn find(line: &str) -> Option<(&'static str, FailureKind)> {
-    if is_code_or_advice(line) {
+    if !may_have(line) || is_code_or_advice(line) {
         return None;
     }
     SIGNS.into_iter().find(|(sign, _)| {
@@ -43,6 +43,13 @@ pub(super) fn find(line: &str) -> Option<(&'static str, FailureKind)> {
         // A name in a sentence about it goes on with a comma or a stop; in C++ a reference to it with `&`.
         !rest.starts_with([',', '.', '&', '_']) && !rest.starts_with(|c: char| c.is_alphanumeric())
     })
+}
+
+/// Whether a line has what is in every name: most lines have not, and logs are long.
+fn may_have(line: &str) -> bool {
+    line.as_bytes()
+        .windows(4)
+        .any(|part| [b"mory", b"lloc", b"oom-", b"oom_"].iter().any(|p| part.eq_ignore_ascii_case(*p)))
 }
 
 /// Whether a line is program text, or tells what to do about errors: it only mentions them.
@@ -58,4 +65,18 @@ pub(super) fn is_code_or_advice(line: &str) -> bool {
         || trimmed.starts_with("//")
         || trimmed.contains(" in str(")
         || trimmed.contains("catch (")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found() {
+        for (sign, kind) in SIGNS {
+            assert_eq!(find(&format!("E0101 {sign} (1)")).is_some(), sign != "MemoryError", "{sign}");
+            assert_eq!(find(sign), Some((sign, kind)));
+        }
+        assert_eq!(find("step 3 loss 2.71"), None);
+    }
 }

@@ -282,8 +282,10 @@ impl<S: Source> Session<S> {
     /// # Errors
     /// Where there is no plan, or an id is none.
     pub fn what_if(&mut self, fixes: &[String], options: &Options) -> Result<WhatIf, String> {
-        let report = self.whole_report(options);
         let i = self.choose(options).0.ok_or("the file holds no module")?;
+        // Before the report: to make it takes memory for a while.
+        self.modules.detail(&self.source, i)?.estimator().get().ok_or("the module has no plan")?;
+        let report = self.whole_report(options);
         let detail = self.modules.detail(&self.source, i)?;
         let estimator = detail.estimator().get().ok_or("the module has no plan")?;
         let case = findings::Case::new(&report, Some(&detail.facts), None);

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// Bytes read at a time of a long range.
-const PART: usize = 4 << 20;
+const PART: usize = 16 << 20;
 
 /// Bytes with random access. The core reads all its input through this trait and does no I/O of its own.
 pub trait Source {
@@ -31,26 +31,23 @@ pub trait Source {
             offset: range.start,
             message: "the part is larger than this machine's address space".into(),
         })?;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(want).map_err(|_| ReadError {
+        // Whether there is room: `vec!` does not say, but gets zeros as the system has them, and fills nothing.
+        Vec::<u8>::new().try_reserve_exact(want).map_err(|_| ReadError {
             offset: range.start,
             message: format!("no memory for a part of {}", crate::units::Bytes(want as u64)),
         })?;
-        // By the part: a browser copies what it reads, which is to be short beside the whole. Zeros go in by the block: where
-        // code is small, `resize` writes byte by byte.
-        let zeros = vec![0; want.min(1 << 16)];
-        while bytes.len() < want {
-            let done = bytes.len();
+        let mut bytes = vec![0; want];
+        // By the part: a browser copies what it reads, which is to be short beside the whole.
+        let mut done = 0;
+        while done < want {
             let part = PART.min(want - done);
-            while bytes.len() < done + part {
-                bytes.extend_from_slice(&zeros[..zeros.len().min(done + part - bytes.len())]);
-            }
-            let got = self.read_at(range.start.saturating_add(done as u64), &mut bytes[done..])?;
+            let got = self.read_at(range.start.saturating_add(done as u64), &mut bytes[done..done + part])?;
+            done += got;
             if got < part {
-                bytes.truncate(done + got);
                 break;
             }
         }
+        bytes.truncate(done);
         Ok(bytes)
     }
 }

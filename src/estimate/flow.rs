@@ -112,7 +112,7 @@ impl<'a> Flow<'a> {
             ops: of_each.map(|number| known.get(number as usize).copied().unwrap_or(Op::Other)).collect(),
             at: vec![NEVER; count],
             from: HashMap::new(),
-            order: Vec::new(),
+            order: Vec::with_capacity(count),
             names: (0..count).map(|i| hlo.name_number(InstrIx::of(i))).collect(),
             readers: Lists::default(),
             parts: Lists::default(),

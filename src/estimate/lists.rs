@@ -38,6 +38,11 @@ impl<T: Copy + Default> Lists<T> {
         Lists { first, all }
     }
 
+    /// How many entries all lists have.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// The list of an item.
     pub fn of_item(&self, item: u32) -> &[T] {
         let bounds = self.first.get(item as usize).zip(self.first.get(item as usize + 1));

@@ -4,7 +4,7 @@ use super::flow::Flow;
 use super::life::Life;
 use super::order::by_key;
 use crate::arrange::Arrange;
-use crate::hlo::{BufIx, Origins};
+use crate::hlo::{BufIx, LogicalBuffer, Origins};
 use crate::plan::Plan;
 use crate::terms::{BufferKind, Role};
 
@@ -123,7 +123,6 @@ impl Stories {
 struct Value {
     life: Life,
     buffer: BufIx,
-    maker: u32,
     offset: u64,
     bytes: u64,
     reads: (u32, u32),
@@ -161,7 +160,8 @@ impl Picture {
             origins: Origins::new(hlo),
             class_of: vec![[NONE; Role::ALL.len() + 1]; hlo.shape_count()],
             picture: self,
-            stories: Stories::default(),
+            // At once: lists that grow past each other leave their old places behind.
+            stories: Stories { reads: Vec::with_capacity(flow.readers.len()), ..Stories::default() },
         };
         let mut values = Vec::new();
         for allocation in hlo.allocations() {
@@ -226,19 +226,28 @@ impl Taker<'_, '_> {
         let index = hlo.shape_index(it).iter().filter_map(|&i| u32::try_from(i).ok()).collect();
         let from = self.stories.reads.len() as u32;
         let life = self.flow.life((maker, index), &mut self.stories.reads)?;
-        Some(Value { life, buffer, maker, offset, bytes, reads: (from, self.stories.reads.len() as u32) })
+        Some(Value { life, buffer, offset, bytes, reads: (from, self.stories.reads.len() as u32) })
+    }
+
+    /// The instruction that makes a value.
+    fn maker(&self, value: &Value) -> u32 {
+        let it = self.flow.hlo.buffer(value.buffer);
+        it.and_then(LogicalBuffer::instruction).map_or(NONE, |maker| maker.at() as u32)
     }
 
     #[inline(never)]
     fn add_piece(&mut self, home: u32, group: &[Value]) {
-        let named = group.iter().find(|value| self.flow.role(value.maker).is_some());
+        let named = group.iter().find(|value| self.flow.role(self.maker(value)).is_some());
         let (Some(speaker), Some(first)) = (named.or(group.first()), group.first()) else { return };
         let (mut makers, mut reads) = ((0, 0), first.reads);
         if group.len() > 1 {
-            let Stories { makers: all_makers, reads: all_reads, .. } = &mut self.stories;
-            let from = all_makers.len() as u32;
-            all_makers.extend(group.iter().map(|value| value.maker));
-            makers = (from, all_makers.len() as u32);
+            let from = self.stories.makers.len() as u32;
+            for value in group {
+                let maker = self.maker(value);
+                self.stories.makers.push(maker);
+            }
+            makers = (from, self.stories.makers.len() as u32);
+            let all_reads = &mut self.stories.reads;
             let of = |value: &Value| value.reads.0 as usize..value.reads.1 as usize;
             let mut own: Vec<(u32, u32)> =
                 group.iter().filter_map(|value| all_reads.get(of(value))).flatten().copied().collect();
@@ -248,7 +257,7 @@ impl Taker<'_, '_> {
             all_reads.append(&mut own);
             reads = (from, all_reads.len() as u32);
         }
-        self.stories.all.push(Story { maker: speaker.maker, makers, reads });
+        self.stories.all.push(Story { maker: self.maker(speaker), makers, reads });
         let piece = Piece {
             first: group.iter().map(|value| value.life.first).min().unwrap_or(0),
             last: group.iter().map(|value| value.life.last).max().unwrap_or(0),
@@ -261,7 +270,7 @@ impl Taker<'_, '_> {
     }
 
     fn class(&mut self, speaker: &Value) -> u32 {
-        let role = self.flow.role(speaker.maker);
+        let role = self.flow.role(self.maker(speaker));
         let shape = self.origins.shape_number(speaker.buffer);
         if self.class_of.len() <= shape as usize {
             self.class_of.resize(shape as usize + 1, [NONE; Role::ALL.len() + 1]);
@@ -355,7 +364,7 @@ mod tests {
     fn values_that_are_live_together_are_one_array() {
         let value = |first, last| {
             let life = Life { first, last, returned: false };
-            Value { life, buffer: BufIx::default(), maker: 0, offset: 0, bytes: 8, reads: (0, 0) }
+            Value { life, buffer: BufIx::default(), offset: 0, bytes: 8, reads: (0, 0) }
         };
         // The second begins while the first is live, the third where that ends, the fourth after a pause.
         let mut values = [value(0, 4), value(2, 6), value(6, 9), value(11, 12)];

@@ -129,6 +129,7 @@ pub(super) fn simulate(hlo: &Hlo) -> Vec<Schedule> {
         group_of: vec![NONE; buffers],
         live_in: vec![NONE; buffers],
         groups: Vec::new(),
+        births: 0,
         spaces: Vec::new(),
         spaces_by_color: HashMap::new(),
     };
@@ -137,6 +138,7 @@ pub(super) fn simulate(hlo: &Hlo) -> Vec<Schedule> {
     }
     let mut schedules: Vec<Schedule> = simulator.spaces.into_iter().map(|space| space.schedule).collect();
     schedules.arrange_by_key(|s| s.color);
+    schedules.iter_mut().for_each(|s| s.lives.shrink_to_fit());
     schedules
 }
 
@@ -211,6 +213,8 @@ struct Simulator<'a> {
     /// The group in which each buffer is live.
     live_in: Vec<u32>,
     groups: Vec<Group>,
+    /// Buffers that the present simulation allocates.
+    births: usize,
     /// In the order in which they are met.
     spaces: Vec<Space>,
     spaces_by_color: HashMap<i64, usize>,
@@ -221,6 +225,9 @@ impl Simulator<'_> {
         let hlo = self.hlo;
         let events = hlo.heap_traces().get(trace).map(|t| hlo.heap_events(t)).unwrap_or(&[]);
         self.spaces.iter_mut().for_each(|space| space.runs = false);
+        // At once: lists that grow past each other leave their old places behind, and never give those back to a browser.
+        self.births = events.iter().filter(|e| e.kind == HeapEventKind::Alloc).count();
+        self.groups.reserve_exact(self.births);
         let mut space = 0;
         for (i, event) in events.iter().enumerate() {
             self.step(i, event, &mut space);
@@ -257,6 +264,10 @@ impl Simulator<'_> {
         let Some(running) = self.spaces.get_mut(*last) else { return };
         if !running.runs {
             running.start();
+            // Mostly there is the one.
+            if self.spaces_by_color.len() == 1 {
+                running.schedule.lives.reserve_exact(self.births);
+            }
         }
         let schedule = &mut running.schedule;
         let at = schedule.events.saturating_add(i as u64);

@@ -128,3 +128,30 @@ fn a_module_too_large_is_left_out_unread_and_the_capture_told() {
     assert_eq!(report.source.host.as_deref(), Some("host"), "what comes after it was read");
     assert!(file.read.get() < 1 << 20, "{} bytes were read", file.read.get());
 }
+
+#[test]
+fn what_the_profiler_says_a_million_times_is_told_a_hundred_times() {
+    let plane = field(1, &[field(2, b"/host:CPU"), field(4, b"\x08\x01\x12\x03\x12\x01f")].concat());
+    for number in [2, 3, 4] {
+        let bytes = [plane.clone(), field(number, b"w").repeat(300_000)].concat();
+        let report = read(&bytes[..], "host.xplane.pb", |_| {}).unwrap().report(&Options::default());
+        let told = report.warnings.iter().filter(|w| w.code == "profiler").count();
+        assert_eq!(told, if number == 4 { 0 } else { 100 });
+        assert!(
+            report.warnings.iter().any(|w| w.message.starts_with("299900 more")),
+            "{:?}",
+            report.warnings.last()
+        );
+    }
+}
+
+#[test]
+fn damage_in_a_million_places_of_a_module_is_told_briefly() {
+    let instruction =
+        field(2, &[field(1, b"p.1"), field(2, b"parameter"), b"\x98\x02\x01".to_vec()].concat());
+    let damaged = field(3, b"\xff").repeat(300_000);
+    let module = field(1, &[field(1, b"jit_step"), field(3, &instruction), damaged].concat());
+    let hlo = oomscope::hlo::Hlo::parse(module).unwrap();
+    assert_eq!(hlo.warnings().len(), 21, "{:?}", hlo.warnings().last());
+    assert!(hlo.warnings()[20].contains("more places"));
+}

@@ -8,6 +8,7 @@ mod made;
 mod support;
 
 use made::*;
+use oomscope::analysis::{self, Options};
 use oomscope::hlo::{Hlo, NotHlo};
 use oomscope::plan::{Describer, Plan};
 use oomscope::proto::hlo::stack_frame_index_proto::{FileLocation, StackFrame};
@@ -210,4 +211,25 @@ fn a_module_with_flipped_bytes_never_panics() {
         read += u32::from(look_at_all(bytes).is_some());
     }
     assert!(read > 500, "damage this small mostly leaves something: {read}");
+}
+
+#[test]
+fn a_dump_that_is_cut_off_says_so_in_its_report_and_a_whole_one_says_nothing() {
+    let Some(whole) = mlp() else { return };
+    let report = |bytes: &[u8]| {
+        let session = analysis::read(bytes, "module.hlo_proto.pb", |_| {}).ok();
+        session.map(|mut session| session.report(&Options::default()))
+    };
+    assert_eq!(report(&whole).unwrap().warnings, []);
+    let mut read = 0;
+    for cut in (1..whole.len()).step_by(whole.len() / 200) {
+        let Some(report) = report(&whole[..cut]) else { continue };
+        read += 1;
+        assert!(
+            report.warnings.iter().any(|w| w.message.contains("damaged at byte")),
+            "cut at {cut}: {:?}",
+            report.warnings
+        );
+    }
+    assert!(read > 100, "{read}");
 }

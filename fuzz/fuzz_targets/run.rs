@@ -1,9 +1,22 @@
 //! The run of a capture: every event of the host and the devices, without a plan.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+#[path = "../mutate.rs"]
+mod mutate;
+#[allow(dead_code)]
+#[path = "../../tests/damage/plan.rs"]
+mod plan;
+#[allow(dead_code)]
+#[path = "../../tests/damage/space.rs"]
+mod space;
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use oomscope::capture::{Index, Stream};
 use oomscope::run::{Recorder, Run};
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate::mutate(data, size, max_size, seed, space::damage)
+});
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(index) = Index::read(bytes) else { return };

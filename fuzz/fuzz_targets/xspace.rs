@@ -1,7 +1,16 @@
 //! Index and event stream of a capture; chunks of any size say the same as one.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+#[path = "../mutate.rs"]
+mod mutate;
+#[allow(dead_code)]
+#[path = "../../tests/damage/plan.rs"]
+mod plan;
+#[allow(dead_code)]
+#[path = "../../tests/damage/space.rs"]
+mod space;
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use oomscope::capture::{Event, Index, LineAt, Sink, Stream};
 
 #[derive(Default)]
@@ -44,6 +53,10 @@ fn walk(index: &Index, bytes: &[u8], chunk: usize) -> (u64, u64, i128) {
     stream.finish(&mut count);
     (count.lines, count.events, count.sum)
 }
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate::mutate(data, size, max_size, seed, space::damage)
+});
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(index) = Index::read(bytes) else { return };

@@ -18,6 +18,8 @@ use std::sync::OnceLock;
 
 /// Modules named in warnings; of more it is told how many.
 const MOST_NAMED: usize = 8;
+/// Places where modules are damaged that are told; of more it is told how many.
+const MOST_PLACES: usize = 100;
 
 /// The modules of a file.
 #[derive(Debug)]
@@ -64,16 +66,23 @@ impl Modules {
             .map(|i| (i, read_hlo(source, &names[i]).map(|hlo| Summary::of(&hlo, backend))))
             .collect();
         read.arrange_by_key(|(i, _)| *i);
+        let mut places = 0;
         for (name, (_, read)) in names.into_iter().zip(read) {
             match read {
                 Ok(summary) => {
-                    for w in &summary.warnings {
+                    let room = MOST_PLACES.saturating_sub(places);
+                    for w in summary.warnings.iter().take(room) {
                         warnings.push(Warning::at("module", name.hlo.start, format!("{}: {w}", name.name)));
                     }
+                    places += summary.warnings.len();
                     entries.push(Entry { name, summary });
                 }
                 Err(why) => refused.push((name.name, why, name.hlo.start)),
             }
+        }
+        if places > MOST_PLACES {
+            let more = places - MOST_PLACES;
+            warnings.push(Warning::new("module", format!("modules are damaged in {more} more places")));
         }
         let more = refused.len().saturating_sub(MOST_NAMED);
         for (name, why, offset) in refused.into_iter().take(MOST_NAMED) {
@@ -98,8 +107,8 @@ impl Modules {
             .collect()
     }
 
-    /// The one module of a dump.
-    pub(super) fn of_dump(bytes: Vec<u8>) -> Result<Modules, NotHlo> {
+    /// The one module of a dump, and what is damaged in it.
+    pub(super) fn of_dump(bytes: Vec<u8>) -> Result<(Modules, Vec<Warning>), NotHlo> {
         let len = bytes.len() as u64;
         let hlo = Hlo::parse(bytes)?;
         let backend = hlo.guess_backend();
@@ -114,7 +123,8 @@ impl Modules {
             },
             summary: detail.plan.summary.clone(),
         };
-        Ok(Modules { backend, entries: vec![entry], detail: Some((0, Box::new(detail))) })
+        let warnings = entry.summary.warnings.iter().map(|w| Warning::new("module", w.clone())).collect();
+        Ok((Modules { backend, entries: vec![entry], detail: Some((0, Box::new(detail))) }, warnings))
     }
 
     /// The module of this name, or the largest of those with this base name.

@@ -94,8 +94,9 @@ impl<S: Source> Session<S> {
         let info = |kind| SourceInfo { file: name.to_owned(), size_bytes, host: None, kind };
         let alone = match kind {
             Kind::HloProto => {
-                let modules = Modules::of_dump(bytes).map_err(|e| Refusal::Damaged(e.to_string()))?;
-                return Ok(Session::of(source, info(SourceKind::HloProto), modules));
+                let (modules, warnings) =
+                    Modules::of_dump(bytes).map_err(|e| Refusal::Damaged(e.to_string()))?;
+                return Ok(Session { warnings, ..Session::of(source, info(SourceKind::HloProto), modules) });
             }
             Kind::MemoryProfile => {
                 let (profile, warnings) =

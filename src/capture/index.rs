@@ -3,7 +3,7 @@
 use super::plane::{Line, Plane};
 use super::stats::{OwnedValue, Stat};
 use crate::bytes::wire::{Cursor, Kind};
-use crate::bytes::{ReadError, Source, Window};
+use crate::bytes::{FieldAt, ReadError, Source, Window};
 use crate::terms::Warning;
 use crate::units::Bytes;
 use thiserror::Error;
@@ -14,6 +14,8 @@ const WINDOW: usize = 16 << 10;
 const LONGEST_TEXT: usize = 64 << 10;
 /// Planes kept. A host has one for each of its devices and a few more.
 const MOST_PLANES: usize = 4096;
+/// Hostnames, errors and warnings of the profiler that are kept, each.
+const MOST_SAID: usize = 100;
 /// Warnings kept of one pass; a file with more damage than that is told so once.
 const MOST_WARNINGS: usize = 100;
 
@@ -107,7 +109,7 @@ struct Reader<S> {
 impl<S: Source> Reader<S> {
     fn space(&mut self) -> Result<(), Unreadable> {
         let len = self.index.len;
-        let mut at = 0;
+        let (mut at, mut unsaid) = (0, 0u64);
         while at < len {
             let field = self.window.field(at)?;
             let known = field.filter(|f| f.kind == Kind::Bytes || f.number > 4);
@@ -128,21 +130,15 @@ impl<S: Source> Reader<S> {
             }
             match field.number {
                 1 => self.plane(field.start, field.end)?,
-                2 => {
-                    let text = self.text(field.start, field.end)?;
-                    self.index.errors.push(text);
-                }
-                3 => {
-                    let text = self.text(field.start, field.end)?;
-                    self.index.producer_warnings.push(text);
-                }
-                4 => {
-                    let text = self.text(field.start, field.end)?;
-                    self.index.hostnames.push(text);
-                }
+                2..=4 => unsaid += u64::from(!self.said(&field)?),
                 _ => {}
             }
             at = field.end;
+        }
+        if unsaid > 0 {
+            let message =
+                format!("{unsaid} more errors, warnings and host names of the profiler are left out");
+            self.index.warn("more-said", 0, message);
         }
         let planes = &self.index.planes;
         if planes.iter().all(|p| p.name.is_empty() && p.lines.is_empty() && p.event_names.is_empty())
@@ -151,6 +147,26 @@ impl<S: Source> Reader<S> {
             return Err(Unreadable::NotACapture { offset: 0 });
         }
         Ok(())
+    }
+
+    /// An error, a warning or a host name; false where there are too many.
+    fn said(&mut self, field: &FieldAt) -> Result<bool, ReadError> {
+        let index = &self.index;
+        let known = match field.number {
+            2 => index.errors.len(),
+            3 => index.producer_warnings.len(),
+            _ => index.hostnames.len(),
+        };
+        if known == MOST_SAID {
+            return Ok(false);
+        }
+        let text = self.text(field.start, field.end)?;
+        match field.number {
+            2 => self.index.errors.push(text),
+            3 => self.index.producer_warnings.push(text),
+            _ => self.index.hostnames.push(text),
+        }
+        Ok(true)
     }
 
     fn truncated(&mut self, at: u64, end: u64) {
@@ -289,15 +305,11 @@ impl<S: Source> Reader<S> {
         Ok(())
     }
 
-    fn field_within(&mut self, at: u64, end: u64) -> Result<Option<crate::bytes::FieldAt>, ReadError> {
+    fn field_within(&mut self, at: u64, end: u64) -> Result<Option<FieldAt>, ReadError> {
         if at >= end {
             return Ok(None);
         }
-        Ok(self
-            .window
-            .field(at)?
-            .map(|f| crate::bytes::FieldAt { end: f.end.min(end), ..f })
-            .filter(|f| f.start <= end))
+        Ok(self.window.field(at)?.map(|f| FieldAt { end: f.end.min(end), ..f }).filter(|f| f.start <= end))
     }
 
     fn stat(&mut self, start: u64, end: u64) -> Result<Option<Stat>, ReadError> {

@@ -11,6 +11,9 @@ use crate::bytes::wire::Kind;
 use crate::proto::hlo::{DeviceAssignmentProto, HloBufferDonorProto, HloInputOutputAliasProto};
 use prost::Message;
 
+/// Warnings kept of one module; one that is damaged in more places than that is told so once.
+const MOST_WARNINGS: usize = 20;
+
 /// Why some bytes are no HloProto. Reads on after "it": `… is no HloProto: it is empty`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotHlo {
@@ -158,16 +161,24 @@ impl Hlo {
 
     fn decode<M: Message + Default>(&mut self, bytes: &[u8], what: &str) -> M {
         M::decode(bytes).unwrap_or_else(|e| {
-            self.warnings.push(format!("{what} can't be read ({e}) and are left out"));
+            self.warn(|| format!("{what} can't be read ({e}) and are left out"));
             M::default()
         })
     }
 
     fn note_damage(&mut self, damage: Option<usize>, what: &str) {
         if let Some(at) = damage {
-            self.warnings.push(format!(
-                "{what} is damaged at byte {at} of the HloProto; what follows in it is left out"
-            ));
+            self.warn(|| {
+                format!("{what} is damaged at byte {at} of the HloProto; what follows in it is left out")
+            });
+        }
+    }
+
+    fn warn(&mut self, sentence: impl FnOnce() -> String) {
+        match self.warnings.len() {
+            n if n < MOST_WARNINGS => self.warnings.push(sentence()),
+            MOST_WARNINGS => self.warnings.push("the HloProto is damaged in more places".into()),
+            _ => {}
         }
     }
 
@@ -269,7 +280,8 @@ impl Hlo {
         let mut notes = Vec::new();
         // Aliases, allocations and traces refer to buffers: these first.
         for &plan in plans {
-            notes.extend(reader.read_buffers(plan));
+            let damage = reader.read_buffers(plan);
+            notes.extend(damage.filter(|_| notes.len() < MOST_WARNINGS));
         }
         reader.index_buffers();
         for &plan in plans {

@@ -21,27 +21,31 @@ export function unpackLzma(packed: Uint8Array): Uint8Array<ArrayBuffer> {
 
   // The range coder.
   let at = 18; // after the header and the coder's first byte, which is 0, and its code
-  let range = 0xffffffff;
-  let code = view.getUint32(14);
+  // Range and code: in variables that the functions share, numbers of 32 bits would be boxed anew for each bit.
+  const coder = new Uint32Array([0xffffffff, view.getUint32(14)]);
 
   function bit(probs: Uint16Array, index: number): number {
     const prob = probs[index] as number;
-    const bound = (range >>> 11) * prob;
+    const range = coder[0] as number;
+    const code = coder[1] as number;
+    const bound = Math.imul(range >>> 11, prob) >>> 0;
+    let left: number;
     let value: number;
     if (code < bound) {
-      range = bound;
+      left = bound;
       probs[index] = prob + ((2048 - prob) >> 5);
       value = 0;
     } else {
-      range -= bound;
-      code -= bound;
+      left = range - bound;
+      coder[1] = code - bound;
       probs[index] = prob - (prob >> 5);
       value = 1;
     }
-    if (range < 0x1000000) {
-      range = (range << 8) >>> 0;
-      code = ((code << 8) | (packed[at++] as number)) >>> 0;
+    if (left < 0x1000000) {
+      left <<= 8;
+      coder[1] = ((coder[1] as number) << 8) | (packed[at++] as number);
     }
+    coder[0] = left;
     return value;
   }
 
@@ -67,14 +71,16 @@ export function unpackLzma(packed: Uint8Array): Uint8Array<ArrayBuffer> {
   function direct(bits: number): number {
     let value = 0;
     for (let i = 0; i < bits; i++) {
-      range >>>= 1;
+      let range = (coder[0] as number) >>> 1;
+      const code = coder[1] as number;
       const next = code >= range ? 1 : 0;
-      if (next) code -= range;
+      if (next) coder[1] = code - range;
       value = (value << 1) | next;
       if (range < 0x1000000) {
-        range = (range << 8) >>> 0;
-        code = ((code << 8) | (packed[at++] as number)) >>> 0;
+        range <<= 8;
+        coder[1] = ((coder[1] as number) << 8) | (packed[at++] as number);
       }
+      coder[0] = range;
     }
     return value;
   }

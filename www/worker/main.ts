@@ -68,13 +68,21 @@ function sentenceOf(error: unknown): string | null {
   return null;
 }
 
+/** The bytes of a base64 text. In a loop: `Uint8Array.from` takes ten times as long. */
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
+
 /** Makes the core of the text that the page carries. */
 async function unpackEngine(packed: string): Promise<void> {
   try {
     if (typeof WebAssembly === 'undefined') {
       throw new Error('this browser runs no WebAssembly: it is too old, or a lockdown mode forbids it');
     }
-    const bytes = unpackLzma(Uint8Array.from(atob(packed), (char) => char.charCodeAt(0)));
+    const bytes = unpackLzma(bytesOf(packed));
     reply({ type: 'engine', engine: await WebAssembly.compile(bytes) });
   } catch (error) {
     reply({ type: 'fault', message: error instanceof Error ? error.message : String(error) });

@@ -28,9 +28,9 @@ pub(super) fn find(step: Step<'_>, taken: &[bool], blocks: &Blocks, remat: &mut 
     let Step { flow, program, picture, stories, split } = step;
     let residuals = of_blocks(step, taken, blocks);
     let handed = handed_on(step, blocks);
-    let carries: BTreeMap<u32, usize> =
+    let carries: Vec<(u32, usize)> =
         handed.iter().filter_map(|(&block, pieces)| Some((block, carry(step, pieces)?))).collect();
-    let carried: HashSet<usize> = carries.values().copied().collect();
+    let carried: HashSet<usize> = carries.iter().map(|c| c.1).collect();
     let crossing: HashSet<usize> = handed.values().flatten().copied().collect();
     let bytes: u64 = residuals.values().flatten().map(|&i| step.bytes(i)).sum();
     let mut sizes: Vec<u64> = carried.iter().map(|&i| step.bytes(i)).collect();
@@ -79,7 +79,8 @@ pub(super) fn find(step: Step<'_>, taken: &[bool], blocks: &Blocks, remat: &mut 
             });
         }
         // The block's input waits for it.
-        let input = carries.range(..block).next_back().and_then(|(_, &i)| picture.pieces.get(i));
+        let input = carries.partition_point(|c| c.0 < block).checked_sub(1).and_then(|i| carries.get(i));
+        let input = input.and_then(|&(_, i)| picture.pieces.get(i));
         let (first, bytes, class) = match input {
             Some(input) => (input.last.saturating_add(1), input.bytes, input.class),
             // The first block's input comes from what is no block.

@@ -1,6 +1,6 @@
 //! The run for the report.
 
-use crate::arrange::Arrange;
+use crate::arrange::{Arrange, grouped};
 use crate::join::{FreedBy, Group, HostTime, Joined, Moment, Owner};
 use crate::model::{
     Allocator, Execution, Freed, HostEvents, LeastFree, LiveArray, LiveGroup, MissingAllocation, OwnerBand,
@@ -9,7 +9,7 @@ use crate::model::{
 use crate::run::{self, About, Run};
 use crate::terms::{AllocatorKind, Backend, BufferKind, LiveKind};
 use crate::units::{Bytes, Evidence, Picos};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Points of a timeline in the report.
 const TIMELINE_POINTS: usize = 2000;
@@ -261,25 +261,25 @@ pub fn groups(run: &Run, joined: &Joined, moment: &Moment) -> Vec<LiveGroup> {
         sum.outputs.extend(joined.output_numbers(array.owner));
     }
     // Ordered, so that groups of the same bytes and words stand in the same order each time.
-    let mut found: BTreeMap<Group, Sum> = BTreeMap::new();
-    for (owner, mut of_owner) in by_owner {
-        let sum = found.entry(joined.group(run, owner)).or_default();
-        sum.count += of_owner.count;
-        sum.bytes = sum.bytes.saturating_add(of_owner.bytes);
-        sum.outputs.append(&mut of_owner.outputs);
-    }
+    let mut found: Vec<(Group, Sum)> =
+        by_owner.into_iter().map(|(owner, sum)| (joined.group(run, owner), sum)).collect();
     for (bytes, owner) in
         [(moment.before_rest, Owner::BeforeCapture), (moment.unexplained, Owner::Unexplained)]
     {
         if bytes > 0 {
-            let sum = found.entry(joined.group(run, owner)).or_default();
-            sum.uncounted = true;
-            sum.bytes = sum.bytes.saturating_add(bytes);
+            found.push((joined.group(run, owner), Sum { bytes, uncounted: true, ..Sum::default() }));
         }
     }
-    let mut all: Vec<LiveGroup> = found
+    let mut all: Vec<LiveGroup> = grouped(found.into_iter())
         .into_iter()
-        .map(|(group, mut sum)| {
+        .map(|(group, sums)| {
+            let mut sum = Sum::default();
+            for mut of_owner in sums {
+                sum.count += of_owner.count;
+                sum.bytes = sum.bytes.saturating_add(of_owner.bytes);
+                sum.outputs.append(&mut of_owner.outputs);
+                sum.uncounted |= of_owner.uncounted;
+            }
             sum.outputs.arrange();
             LiveGroup {
                 origin: group.origin,

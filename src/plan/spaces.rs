@@ -1,10 +1,10 @@
 //! Totals of each memory space.
 
 use crate::arrange::Arrange;
-use crate::hlo::Hlo;
+use crate::hlo::{Allocation, Hlo};
 use crate::terms::{Backend, BufferKind, MemoryAnalysis};
 use crate::units::Bytes;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// The memory space of host memory in layouts and plans (`xla/layout.h`, `kHostMemorySpace`).
 pub const HOST_SPACE: i64 = 5;
@@ -59,15 +59,17 @@ impl SpaceTotals {
 
 /// The totals of every memory space that has allocations, in order of their numbers.
 pub(super) fn totals(hlo: &Hlo, backend: Option<Backend>) -> Vec<SpaceTotals> {
-    let mut spaces: BTreeMap<i64, SpaceTotals> = BTreeMap::new();
     let donors: HashSet<(i64, &[i64])> = hlo.donors().collect();
-    for allocation in hlo.allocations() {
+    let mut allocations: Vec<&Allocation> = hlo.allocations().iter().collect();
+    allocations.arrange_by_key(|a| a.color);
+    let mut spaces: Vec<SpaceTotals> = Vec::new();
+    for allocation in allocations {
         let color = allocation.color;
-        let it = spaces.entry(color).or_insert_with(|| SpaceTotals {
-            color,
-            name: space_name(color, backend),
-            ..SpaceTotals::default()
-        });
+        if spaces.last().is_none_or(|last| last.color != color) {
+            let name = space_name(color, backend);
+            spaces.push(SpaceTotals { color, name, ..SpaceTotals::default() });
+        }
+        let Some(it) = spaces.last_mut() else { continue };
         match allocation.kind() {
             Some(BufferKind::Parameter) => {
                 it.parameters += allocation.size;
@@ -91,7 +93,6 @@ pub(super) fn totals(hlo: &Hlo, backend: Option<Backend>) -> Vec<SpaceTotals> {
             None => it.thread_local += allocation.size,
         }
     }
-    let mut spaces: Vec<SpaceTotals> = spaces.into_values().collect();
     for space in &mut spaces {
         space.temp_blocks.arrange_by(|a, b| b.cmp(a));
     }

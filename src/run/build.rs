@@ -4,12 +4,14 @@ use super::allocator::{Allocator, kind_of};
 use super::executions;
 use super::pool::Pool;
 use super::recorder::{AllocatorRecord, Recorder};
+use super::records::DeviceCopies;
 use super::resort;
 use super::run::{DeviceRun, Place, Program, Retry, Run, Wait};
 use super::tables::NONE;
 use crate::bytes::Source;
 use crate::capture::{Index, modules};
 use crate::terms::Warning;
+use std::collections::HashMap;
 
 /// Warnings about jumps of the running total that name the place; more are counted.
 const MOST_BREAKS_NAMED: usize = 5;
@@ -72,6 +74,12 @@ impl Run {
             inner_frame: name(p.inner),
             shape: name(p.shape),
         };
+        let mut copies: HashMap<usize, DeviceCopies> = HashMap::new();
+        for &(e, more) in &recorder.copies {
+            if let Some(e) = rank_of(e) {
+                copies.entry(e).or_default().add(more.count, more.bytes);
+            }
+        }
         Run {
             backend: recorder.backend,
             origin,
@@ -116,7 +124,7 @@ impl Run {
                 })
                 .collect(),
             op_waits: recorder.op_waits.iter().map(|w| (since(w.0), since(w.1))).collect(),
-            copies: recorder.copies.iter().filter_map(|(&e, &c)| Some((rank_of(e)?, c))).collect(),
+            copies,
             labels: recorder.labels.values,
             executions: sorted,
             listed,

@@ -3,7 +3,7 @@
 use super::kernels::Ids;
 use super::line::LineState;
 use super::recorder::Recorder;
-use super::records::flag;
+use super::records::{DeviceCopies, flag};
 use super::tables::{self, NONE, PlaneTables, StatKind};
 use crate::bytes::wire::Padded;
 use crate::capture::{RawStats, StatValue};
@@ -119,9 +119,10 @@ impl Recorder {
             e.flags |= flag::LAUNCHED;
         }
         if let Some(bytes) = label.copied {
-            let copies = self.copies.entry(e).or_default();
-            copies.count += 1;
-            copies.bytes = copies.bytes.saturating_add(bytes);
+            match self.copies.last_mut() {
+                Some((last, copies)) if *last == e => copies.add(1, bytes),
+                _ => self.copies.push((e, DeviceCopies { count: 1, bytes })),
+            }
         }
     }
 

@@ -140,6 +140,7 @@ pub(super) struct LineMark {
     pub(super) enqueued: usize,
     pub(super) launch_ids: usize,
     pub(super) op_waits: usize,
+    pub(super) copies: usize,
     pub(super) work: usize,
     pub(super) regions: usize,
     pub(super) launches: Mark,

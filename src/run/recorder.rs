@@ -12,7 +12,7 @@ use super::tables::{NONE, PlaneTables};
 use crate::bytes::wire::Padded;
 use crate::capture::{Event, Index, Line, LineAt, Plane, Sink};
 use crate::terms::Backend;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A `Build buffer allocations` shorter than this holds no wait worth a look (10 ms).
@@ -135,7 +135,8 @@ pub struct Recorder {
     pub(super) devices: Vec<DeviceRecord>,
     /// Runs of a program on a TPU's cores.
     pub(super) device_runs: HashMap<u32, u64>,
-    pub(super) copies: BTreeMap<u32, DeviceCopies>,
+    /// By execution; one that goes on after another inside it has several.
+    pub(super) copies: Vec<(u32, DeviceCopies)>,
     /// Waits of 10 s of TensorFlow's eager runtime.
     pub(super) op_waits: Vec<(i64, i64)>,
     /// Lines out of order: (plane, line).
@@ -197,7 +198,7 @@ impl Recorder {
             far: Ids::default(),
             devices: Vec::new(),
             device_runs: HashMap::new(),
-            copies: BTreeMap::new(),
+            copies: Vec::new(),
             op_waits: Vec::new(),
             unsorted: Vec::new(),
             host_events: false,
@@ -235,6 +236,7 @@ impl Recorder {
             enqueued: self.enqueued.len(),
             launch_ids: self.launch_ids.len(),
             op_waits: self.op_waits.len(),
+            copies: self.copies.len(),
             work: self.work.len(),
             regions: self.regions.len(),
             launches: self.launches.mark(),
@@ -371,7 +373,7 @@ impl Recorder {
         self.op_waits.truncate(mark.op_waits);
         self.launches.back_to(mark.launches);
         self.labelled.back_to(mark.labelled);
-        self.copies.split_off(&u32::try_from(mark.executions).unwrap_or(u32::MAX));
+        self.copies.truncate(mark.copies);
     }
 
     pub(super) fn end_line_state(&mut self) {

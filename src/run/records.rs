@@ -199,6 +199,13 @@ pub struct DeviceCopies {
     pub bytes: u64,
 }
 
+impl DeviceCopies {
+    pub(super) fn add(&mut self, count: u64, bytes: u64) {
+        self.count = self.count.saturating_add(count);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -112,19 +112,20 @@ pub fn match_sizes(
             }
         }
     }
-    let mut wanted: BTreeMap<Bytes, u64> = BTreeMap::new();
+    let mut wanted: BTreeMap<u64, u64> = BTreeMap::new();
     for &(size, count) in sizes {
-        let sum = wanted.entry(size).or_default();
+        let sum = wanted.entry(size.0).or_default();
         *sum = sum.saturating_add(count);
     }
     let mut found: Vec<BeforeMatch> = wanted
         .into_iter()
         .filter_map(|(chunk_bytes, count)| {
-            let places = of_size.get(&chunk_bytes.0)?;
+            let places = of_size.get(&chunk_bytes)?;
             let mut places: Vec<(SourceLine, u64)> =
                 places.iter().map(|(&place, &n)| (place.clone(), n)).collect();
             places.arrange_by_key(|(_, n)| std::cmp::Reverse(*n));
             let profile_count = places.iter().fold(0u64, |sum, (_, n)| sum.saturating_add(*n));
+            let chunk_bytes = Bytes(chunk_bytes);
             Some(BeforeMatch { chunk_bytes, count, profile_count, places, evidence: Evidence::Inferred })
         })
         .collect();

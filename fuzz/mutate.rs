@@ -1,5 +1,12 @@
 //! Changes of messages, for the fuzzers of captures and modules.
 
+#[allow(dead_code)]
+#[path = "../tests/damage/plan.rs"]
+pub mod plan;
+#[allow(dead_code)]
+#[path = "../tests/damage/space.rs"]
+pub mod space;
+
 use libfuzzer_sys::fuzzer_mutate;
 use oomscope::synth::rng::Rng;
 

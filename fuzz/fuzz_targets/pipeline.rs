@@ -3,14 +3,9 @@
 
 #[path = "../mutate.rs"]
 mod mutate;
-#[allow(dead_code)]
-#[path = "../../tests/damage/plan.rs"]
-mod plan;
-#[allow(dead_code)]
-#[path = "../../tests/damage/space.rs"]
-mod space;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use mutate::{mutate, plan, space};
 use oomscope::analysis::{Options, read};
 use oomscope::evidence::sniff;
 use oomscope::report::{markdown, text, to_json};
@@ -18,7 +13,7 @@ use oomscope::report::{markdown, text, to_json};
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     // A capture, or the largest module in it.
     let damage = if seed % 4 == 1 { space::damage } else { plan::damage_in_capture };
-    mutate::mutate(data, size, max_size, seed, damage)
+    mutate(data, size, max_size, seed, damage)
 });
 
 fuzz_target!(|bytes: &[u8]| {

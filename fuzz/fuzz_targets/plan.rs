@@ -3,20 +3,15 @@
 
 #[path = "../mutate.rs"]
 mod mutate;
-#[allow(dead_code)]
-#[path = "../../tests/damage/plan.rs"]
-mod plan;
-#[allow(dead_code)]
-#[path = "../../tests/damage/space.rs"]
-mod space;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use mutate::{mutate, plan, space};
 use oomscope::analysis::{Options, read};
 use oomscope::hlo::Hlo;
 use oomscope::plan::Plan;
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    mutate::mutate(data, size, max_size, seed, plan::damage)
+    mutate(data, size, max_size, seed, plan::damage)
 });
 
 fuzz_target!(|bytes: &[u8]| {

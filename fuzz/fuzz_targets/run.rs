@@ -3,19 +3,14 @@
 
 #[path = "../mutate.rs"]
 mod mutate;
-#[allow(dead_code)]
-#[path = "../../tests/damage/plan.rs"]
-mod plan;
-#[allow(dead_code)]
-#[path = "../../tests/damage/space.rs"]
-mod space;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use mutate::{mutate, space};
 use oomscope::capture::{Index, Stream};
 use oomscope::run::{Recorder, Run};
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    mutate::mutate(data, size, max_size, seed, space::damage)
+    mutate(data, size, max_size, seed, space::damage)
 });
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,14 +3,9 @@
 
 #[path = "../mutate.rs"]
 mod mutate;
-#[allow(dead_code)]
-#[path = "../../tests/damage/plan.rs"]
-mod plan;
-#[allow(dead_code)]
-#[path = "../../tests/damage/space.rs"]
-mod space;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use mutate::{mutate, space};
 use oomscope::capture::{Event, Index, LineAt, Sink, Stream};
 
 #[derive(Default)]
@@ -55,7 +50,7 @@ fn walk(index: &Index, bytes: &[u8], chunk: usize) -> (u64, u64, i128) {
 }
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    mutate::mutate(data, size, max_size, seed, space::damage)
+    mutate(data, size, max_size, seed, space::damage)
 });
 
 fuzz_target!(|bytes: &[u8]| {

@@ -4,7 +4,7 @@
 //! combination of fixes and every finding is judged here, so that none forgets the others.
 
 use super::case::Case;
-use super::words::Unit;
+use super::words::{Unit, capital};
 use super::{fragmented, grows_per_execution};
 use crate::estimate::FixKind;
 use crate::terms::Fits;
@@ -201,11 +201,6 @@ impl Case<'_> {
 /// So many percent of a card.
 fn part(card: Bytes, percent: u32) -> Bytes {
     Bytes(u64::try_from(u128::from(card.0) * u128::from(percent) / 100).unwrap_or(u64::MAX))
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

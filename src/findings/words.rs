@@ -92,10 +92,11 @@ pub(super) fn count(n: u64, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
-/// With its first letter as a sentence begins.
+/// With its first letter as a sentence begins. Sentences here begin with English words: the letters of all the world's
+/// scripts would be a hundredth of the core.
 pub(super) fn capital(text: &str) -> String {
     let mut rest = text.chars();
-    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
+    rest.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(rest).collect()
 }
 
 /// `a`, `a and b`, `a, b and c`.

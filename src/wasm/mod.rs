@@ -15,7 +15,7 @@ use crate::units::Picos;
 use beside::Beside;
 use blob::BlobSource;
 use js_sys::Uint8Array;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 /// Rows of a list at most in what the page shows; what it saves is cut as on the command line.
@@ -32,13 +32,6 @@ fn message_of(error: &JsValue) -> String {
 
 fn refusal(error: impl std::fmt::Display) -> JsValue {
     JsValue::from_str(&error.to_string())
-}
-
-/// What is asked of several fixes together.
-#[derive(Debug, Deserialize)]
-struct WhatIfAsked {
-    fixes: Vec<String>,
-    module: Option<String>,
 }
 
 /// As plain objects, by way of the JSON: a second way of writing every type of the report would cost a tenth of the core's
@@ -179,15 +172,14 @@ impl Capture {
         to_js(&self.session.plan_at(event as u64, &options).map_err(refusal)?)
     }
 
-    /// The need after several fixes together (`WhatIf`); asked is `{ fixes: string[], module?: string }`.
+    /// The need after several fixes together (`WhatIf`).
     ///
     /// # Errors
     /// A sentence, where there is no such module or fix.
     #[wasm_bindgen(js_name = whatIf)]
-    pub fn what_if(&mut self, asked: JsValue) -> Result<JsValue, JsValue> {
-        let asked: WhatIfAsked = serde_wasm_bindgen::from_value(asked)?;
-        let options = self.options(asked.module, PAGE_ROWS)?;
-        to_js(&self.session.what_if(&asked.fixes, &options).map_err(refusal)?)
+    pub fn what_if(&mut self, fixes: Vec<String>, module: Option<String>) -> Result<JsValue, JsValue> {
+        let options = self.options(module, PAGE_ROWS)?;
+        to_js(&self.session.what_if(&fixes, &options).map_err(refusal)?)
     }
 
     /// Puts evidence beside the capture: the text of a failure, or a memory profile of the same process. A second one of a

@@ -21,8 +21,13 @@ const PROGRESS_EVERY = 100;
 const WORTH_SKIPPING = 4 << 20;
 /** Bytes given to the core at a time: the streams of some browsers hand out a file of memory whole. */
 const MOST_AT_ONCE = 4 << 20;
+/** Milliseconds spent on the samples before there is a file. */
+const WARM_UP = 400;
 
 const captures = new Map<number, Capture>();
+
+/** Whether this worker was ever given a file. */
+let given = false;
 
 /** The file that is being read, and when the pool last heard of it. */
 let reading = 0;
@@ -86,6 +91,30 @@ async function unpackEngine(packed: string): Promise<void> {
     reply({ type: 'engine', engine: await WebAssembly.compile(bytes) });
   } catch (error) {
     reply({ type: 'fault', message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+/**
+ * Reads the samples over and over until there is a file, for a short while at most. Browsers compile a function of the
+ * core when it is first called, and make it fast when it was called often: otherwise the first file waits for that, and a
+ * small one takes three times as long.
+ */
+async function warmUp(): Promise<void> {
+  const until = performance.now() + WARM_UP;
+  const made = new Map<string, Uint8Array<ArrayBuffer>>();
+  for (let round = 0; performance.now() < until; round++) {
+    // What is asked meanwhile comes first.
+    await new Promise((resolve) => setTimeout(resolve));
+    if (given) return;
+    const ids = samples();
+    const { id } = ids[round % ids.length];
+    const bytes = made.get(id) ?? (sample(id) as Uint8Array<ArrayBuffer>);
+    made.set(id, bytes);
+    const opening = new Opening(new Blob([bytes]), `${id}.xplane.pb`);
+    for (let at = opening.wants(); at !== undefined; at = opening.wants()) opening.feed(at, bytes.subarray(at));
+    const read = opening.finish();
+    read.report();
+    read.free();
   }
 }
 
@@ -172,7 +201,7 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
     case 'liveAt':
       return capture.liveAt(question.allocator, question.picoseconds);
     case 'whatIf':
-      return capture.whatIf({ fixes: question.fixes, module: question.module });
+      return capture.whatIf([...question.fixes], question.module);
     case 'text':
       return capture.text(question.kind, question.module);
     case 'add':
@@ -189,8 +218,10 @@ addEventListener('message', ({ data: request }: MessageEvent<Request>) => {
       return;
     case 'start':
       initSync({ module: request.engine });
+      warmUp().catch(sentenceOf);
       return;
     case 'open':
+      given = true;
       void open(request.capture, request.blob, request.name);
       return;
     case 'close':

@@ -283,6 +283,26 @@ fn a_cut_or_damaged_file_is_read_up_to_there() {
     }
 }
 
+/// Whoever reads a file can tell its damage in the report of it: in that of the file that is damaged, and of no other.
+#[test]
+fn damage_goes_with_the_file() {
+    let noise = |seed| capture_like(400_000, seed);
+    let packed = gz(&tar(&[("whole.xplane.pb", &noise(1)), ("cut.xplane.pb", &noise(2))]));
+    for limits in [Limits::default(), streaming()] {
+        let mut told = Vec::new();
+        let part = &packed[..packed.len() * 3 / 4];
+        let notes = walk(&part, "run.tar.gz", &limits, &mut |file| {
+            let bytes = file.source.read_range(0..file.source.len()).unwrap();
+            told.push((bytes.len(), file.source.damage()));
+            ControlFlow::Continue(())
+        });
+        let [(400_000, None), (short, Some(sentence))] = told.as_slice() else { panic!("{told:?}") };
+        assert!((100_000..400_000).contains(short), "{short} bytes");
+        assert!(sentence.contains("the packed bytes end"), "{sentence}");
+        assert!(notes.unwrap().iter().any(|note| note.sentence == *sentence));
+    }
+}
+
 #[test]
 fn zip_with_stored_and_packed_files() {
     let (a, b) = (capture_like(1_500_000, 7), capture_like(40_000, 8));

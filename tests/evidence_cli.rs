@@ -130,4 +130,21 @@ fn what_is_passed_over_in_an_archive_is_told_briefly_and_what_is_damaged_in_a_se
     assert!(damaged.contains("the packed bytes end; what comes before was read"), "{said}");
     assert!(!damaged.contains("passed over"), "{said}");
     assert_eq!(err(&oomscope(&[path.to_str().unwrap(), "--quiet"], "")), "");
+
+    // It is in the report too, of the damaged one alone.
+    let read = oomscope(&[path.to_str().unwrap(), "--quiet", "--json", "-"], "");
+    let reports: serde_json::Value = serde_json::from_slice(&read.stdout).unwrap();
+    let told = |report: &serde_json::Value| -> Vec<String> {
+        let warnings = report["warnings"].as_array().unwrap().iter();
+        let of_packing = warnings.filter(|w| w["code"] == "archive-damaged");
+        of_packing.map(|w| w["message"].as_str().unwrap().to_owned()).collect()
+    };
+    let file = |name: &str| reports.as_array().unwrap().iter().find(|r| r["source"]["file"] == name).unwrap();
+    let cut = file("cut.hlo.pb");
+    assert!(told(cut)[0].starts_with("after "), "{:?}", told(cut));
+    assert!(told(cut)[0].ends_with("the packed bytes end; what comes before was read."), "{:?}", told(cut));
+    assert_eq!(told(file("whole.hlo.pb")), [""; 0]);
+    let finding =
+        cut["findings"].as_array().unwrap().iter().find(|f| f["id"] == "truncated-capture").unwrap();
+    assert!(finding["sentence"].as_str().unwrap().contains("the packed bytes end"), "{finding}");
 }

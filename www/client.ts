@@ -12,6 +12,8 @@ export interface Input {
   readonly name: string;
   readonly path: string;
   readonly blob: Blob;
+  /** What is wrong with the archive that it was taken out of, in a sentence. */
+  readonly damage?: string | undefined;
   /** When the file was last written, in milliseconds of the epoch, where that is known. */
   readonly modified?: number;
 }

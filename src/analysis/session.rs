@@ -171,7 +171,7 @@ impl<S: Source> Session<S> {
             return Err(Refusal::Damaged("only a memory profile can be compared with an earlier one".into()));
         };
         let (before, more) = MemoryProfile::read(earlier).map_err(|e| Refusal::Damaged(e.to_string()))?;
-        let warnings = warnings.iter().cloned().chain(more).collect();
+        let warnings = warnings.iter().cloned().chain(self.packing()).chain(more).collect();
         Ok(evidence::of_memory_profile(self.info.clone(), profile, warnings, Some(&before), options.top))
     }
 
@@ -202,6 +202,9 @@ impl<S: Source> Session<S> {
                 evidence::of_memory_profile(self.info.clone(), profile, warnings, earlier, options.top)
             }
         };
+        if self.alone.is_some() {
+            report.warnings.extend(self.packing());
+        }
         match (&self.alone, &self.error_text) {
             // The report of modules was made with the text in it: its findings know of it.
             (None, Some(_)) => evidence::tell_beside(&mut report),
@@ -218,7 +221,7 @@ impl<S: Source> Session<S> {
     /// The report with all rows of its lists.
     fn whole_report(&mut self, options: &Options) -> Report {
         let (chosen, why) = self.choose(options);
-        let mut warnings = self.warnings.clone();
+        let mut warnings: Vec<Warning> = self.warnings.iter().cloned().chain(self.packing()).collect();
         let detail = match chosen.map(|i| self.modules.detail(&self.source, i)) {
             Some(Ok(detail)) => Some(detail),
             Some(Err(sentence)) => {
@@ -255,6 +258,14 @@ impl<S: Source> Session<S> {
         let detail = chosen.and_then(|i| self.modules.detail(&self.source, i).ok());
         findings::conclude(&mut report, detail.map(|d| &d.facts), detail.map(Detail::estimator), &silent);
         report
+    }
+
+    /// What is wrong with the packing that the file came in.
+    fn packing(&self) -> Option<Warning> {
+        let mut sentence = self.source.damage()?;
+        // It stands behind a colon.
+        sentence.get_mut(..1)?.make_ascii_lowercase();
+        Some(Warning::new("archive-damaged", sentence))
     }
 
     /// The module to analyse, and why that.

@@ -21,6 +21,12 @@ pub trait Source {
     /// Where the medium fails (the file was moved, the disk broke); never for reading past the end.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError>;
 
+    /// What is wrong with where the bytes come from, in a sentence, as far as that was met while they were read: of a file that
+    /// is being unpacked it is told here that the packing is damaged.
+    fn damage(&self) -> Option<String> {
+        None
+    }
+
     /// The bytes of `range`, shorter where the source ends before it does.
     ///
     /// # Errors
@@ -89,6 +95,10 @@ impl<S: Source + ?Sized> Source for &S {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
         (**self).read_at(offset, buf)
     }
+
+    fn damage(&self) -> Option<String> {
+        (**self).damage()
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -98,5 +108,9 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
         (**self).read_at(offset, buf)
+    }
+
+    fn damage(&self) -> Option<String> {
+        (**self).damage()
     }
 }

@@ -48,7 +48,11 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     }
     if let Some(first) = damage.first() {
         let more = damage.len() - 1;
-        let more = if more > 0 { format!(" ({} more warnings of the kind)", more) } else { String::new() };
+        let more = if more > 0 {
+            format!(" ({} of the kind)", count(more as u64, "more warning"))
+        } else {
+            String::new()
+        };
         said.push(format!("The file is not whole: {}{more}.", first.message.trim_end_matches('.')));
     }
     let total: u64 = jumps.iter().map(|(_, n, _)| *n).sum();

@@ -87,7 +87,7 @@ impl Unpacking {
         unreadable(offset as u64, error).to_string()
     }
 
-    /// After the last byte: calls `inside(path, blob)` and `passed(path, sentence)` as [`unpack`] does.
+    /// After the last byte: calls `inside(path, blob, damage)` and `passed(path, sentence)` as [`unpack`] does.
     ///
     /// # Errors
     /// None that are known.
@@ -100,7 +100,7 @@ impl Unpacking {
         let said = match ended {
             Ok(said) => {
                 let whole = Blob::new_with_blob_sequence(&parts)?;
-                inside.call2(&JsValue::NULL, &path, &whole)?;
+                inside.call3(&JsValue::NULL, &path, &whole, &said.clone().into())?;
                 said
             }
             Err(refusal) => Some(refusal),
@@ -109,8 +109,8 @@ impl Unpacking {
     }
 }
 
-/// Unpacks an archive: calls `inside(path, blob)` for each file that may have a report, and `passed(path, sentence)` for
-/// each that was passed over or is damaged.
+/// Unpacks an archive: calls `inside(path, blob, damage)` for each file that may have a report, where `damage` is a sentence or
+/// `undefined`, and `passed(path, sentence)` for each that was passed over or is damaged.
 ///
 /// # Errors
 /// A sentence, where the archive cannot be read.
@@ -122,7 +122,10 @@ pub fn unpack(blob: Blob, name: &str, inside: &Function, passed: &Function) -> R
         let told = match file.kind {
             Kind::Foreign(what) => passed.call2(&JsValue::NULL, &file.path.into(), &what.what().into()),
             Kind::Text => passed.call2(&JsValue::NULL, &file.path.into(), &"text".into()),
-            _ => to_blob(file.source).and_then(|blob| inside.call2(&JsValue::NULL, &file.path.into(), &blob)),
+            _ => to_blob(file.source).and_then(|blob| {
+                let damage = file.source.damage();
+                inside.call3(&JsValue::NULL, &file.path.into(), &blob, &damage.into())
+            }),
         };
         match told {
             Ok(_) => ControlFlow::Continue(()),

@@ -17,6 +17,8 @@ const TELL_EVERY: u64 = 4 << 20;
 #[derive(Debug)]
 pub struct BlobSource {
     blob: Blob,
+    /// What was wrong with the packing that it came in.
+    damage: Option<String>,
     reader: FileReaderSync,
     /// The pages read last, newest last, each with its offset.
     pages: RefCell<Vec<(u64, Vec<u8>)>>,
@@ -30,7 +32,13 @@ impl BlobSource {
     /// # Errors
     /// Outside a worker, where there is no `FileReaderSync`.
     pub fn new(blob: Blob) -> Result<BlobSource, JsValue> {
-        Ok(BlobSource { blob, reader: FileReaderSync::new()?, pages: RefCell::default(), told: Cell::new(0) })
+        let (reader, pages, told) = (FileReaderSync::new()?, RefCell::default(), Cell::new(0));
+        Ok(BlobSource { blob, damage: None, reader, pages, told })
+    }
+
+    /// One that came in a damaged packing.
+    pub fn damaged(self, damage: Option<String>) -> BlobSource {
+        BlobSource { damage, ..self }
     }
 
     /// The bytes from `offset` to `end`, as the browser holds them.
@@ -62,6 +70,10 @@ pub(super) fn unreadable(offset: u64, error: &JsValue) -> ReadError {
 impl Source for BlobSource {
     fn len(&self) -> u64 {
         self.blob.size() as u64
+    }
+
+    fn damage(&self) -> Option<String> {
+        self.damage.clone()
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {

@@ -75,14 +75,14 @@ pub struct Opening {
 
 #[wasm_bindgen]
 impl Opening {
-    /// Reads the index of a file.
+    /// Reads the index of a file; `damage` is what [`unpack`](archive::unpack) said of its packing.
     ///
     /// # Errors
     /// A sentence that says what the file is, if it is none that can be read.
     #[wasm_bindgen(constructor)]
-    pub fn new(blob: web_sys::Blob, name: &str) -> Result<Opening, JsValue> {
+    pub fn new(blob: web_sys::Blob, name: &str, damage: Option<String>) -> Result<Opening, JsValue> {
         // As any source, which the self-test reads too: a second core for another type would be in the file.
-        let source: Box<dyn Source> = Box::new(BlobSource::new(blob)?);
+        let source: Box<dyn Source> = Box::new(BlobSource::new(blob)?.damaged(damage));
         let analysis = Analysis::open(source, name).map_err(refusal)?;
         Ok(Opening { analysis, carry: Vec::new(), held: 0, offset: 0 })
     }

@@ -84,6 +84,8 @@ test('a gzip file that was cut off gives what is there, and the page says so', a
   const saved = JSON.parse((await downloadJson(page)).bytes.toString());
   assert.equal(saved.source.file, 'cut.xplane.pb');
   assert.ok(saved.modules.length > 0);
+  const warned = saved.warnings.find((/** @type {{ code: string }} */ w) => w.code === 'archive-damaged');
+  assert.match(warned.message, /^after .* the packed bytes end; what comes before was read/);
   const said = await page.locator('.passed-over').textContent();
   assert.match(said ?? '', /cut\.xplane\.pb.*the packed bytes end; what comes before was read/);
   await context.close();

@@ -118,7 +118,7 @@ async function warmUp(): Promise<void> {
   }
 }
 
-async function open(capture: number, blob: Blob, name: string): Promise<void> {
+async function open(capture: number, blob: Blob, name: string, damage: string | undefined): Promise<void> {
   reading = capture;
   reply({ type: 'progress', capture, doneBytes: 0 });
   told = performance.now();
@@ -128,14 +128,17 @@ async function open(capture: number, blob: Blob, name: string): Promise<void> {
       const passed = (path: string, sentence: string) => reply({ type: 'passed-over', capture, path, sentence });
       const alone = Unpacking.begin(blob, name);
       if (!alone) {
-        unpack(blob, name, (path: string, blob: Blob) => reply({ type: 'inside', capture, path, blob }), passed);
+        const inside = (path: string, blob: Blob, damage: string | undefined) =>
+          reply({ type: 'inside', capture, path, blob, damage });
+        unpack(blob, name, inside, passed);
         reply({ type: 'unpacked', capture });
         return;
       }
       await stream(alone, blob);
-      alone.finish((path: string, inside: Blob) => {
+      alone.finish((path: string, inside: Blob, found: string | undefined) => {
         unpacking = false;
-        reply({ type: 'becomes', capture, path, blob: inside });
+        reply({ type: 'becomes', capture, path, blob: inside, damage: found });
+        damage = found;
         blob = inside;
         name = path.slice(path.lastIndexOf('/') + 1);
       }, passed);
@@ -144,7 +147,7 @@ async function open(capture: number, blob: Blob, name: string): Promise<void> {
         return;
       }
     }
-    const opening = new Opening(blob, name);
+    const opening = new Opening(blob, name, damage);
     await stream(opening, blob);
     const read = opening.finish();
     captures.set(capture, read);
@@ -222,7 +225,7 @@ addEventListener('message', ({ data: request }: MessageEvent<Request>) => {
       return;
     case 'open':
       given = true;
-      void open(request.capture, request.blob, request.name);
+      void open(request.capture, request.blob, request.name, request.damage);
       return;
     case 'close':
       captures.get(request.capture)?.free();

@@ -36,6 +36,7 @@ interface Job {
   readonly capture: number;
   readonly blob: Blob;
   readonly name: string;
+  readonly damage: string | undefined;
   progress(doneBytes: number): void;
   opened(report: Report, slot: Slot): void;
   failed(message: string): void;
@@ -187,7 +188,8 @@ class Pool implements Client {
       if (!slot) return;
       const job = this.#queue.shift() as Job;
       slot.job = job;
-      slot.send({ type: 'open', capture: job.capture, blob: job.blob, name: job.name });
+      const { capture, blob, name, damage } = job;
+      slot.send({ type: 'open', capture, blob, name, damage });
     }
   }
 
@@ -198,9 +200,9 @@ class Pool implements Client {
         return;
       case 'inside':
       case 'becomes': {
-        const { type, path, blob } = reply;
+        const { type, path, blob, damage } = reply;
         const name = path.slice(path.lastIndexOf('/') + 1);
-        if (slot.job?.capture === reply.capture) slot.job[type]?.({ name, path, blob });
+        if (slot.job?.capture === reply.capture) slot.job[type]?.({ name, path, blob, damage });
         return;
       }
       case 'passed-over':
@@ -325,6 +327,7 @@ class Held implements Capture {
         capture: this.id,
         blob: this.input.blob,
         name: this.input.name,
+        damage: this.input.damage,
         progress: () => {},
         opened: (_, slot) => {
           this.holdIn(slot);
@@ -422,6 +425,7 @@ class Reading implements Opening {
       capture: item.id,
       blob: item.input.blob,
       name: item.input.name,
+      damage: item.input.damage,
       progress: (doneBytes) => {
         if (!archive.item?.going) return;
         item.state = 'reading';

@@ -30,7 +30,7 @@ export type Request =
   /** Unpacks and compiles the core, as text of the page; the only thing that is asked of this worker. */
   | { type: 'unpack'; packed: string }
   | { type: 'start'; engine: WebAssembly.Module }
-  | { type: 'open'; capture: number; blob: Blob; name: string }
+  | { type: 'open'; capture: number; blob: Blob; name: string; damage: string | undefined }
   | { type: 'close'; capture: number }
   | { type: 'ask'; id: number; capture: number; question: Asked<Questions> }
   | { type: 'ask'; id: number; capture: null; question: Asked<GeneralQuestions> };
@@ -40,9 +40,9 @@ export type Reply =
   | { type: 'engine'; engine: WebAssembly.Module }
   | { type: 'progress'; capture: number; doneBytes: number }
   /** The file is an archive: one of the files in it. */
-  | { type: 'inside'; capture: number; path: string; blob: Blob }
+  | { type: 'inside'; capture: number; path: string; blob: Blob; damage: string | undefined }
   /** The file is the packing of one capture, which is read now. */
-  | { type: 'becomes'; capture: number; path: string; blob: Blob }
+  | { type: 'becomes'; capture: number; path: string; blob: Blob; damage: string | undefined }
   | { type: 'passed-over'; capture: number; path: string; sentence: string }
   | { type: 'unpacked'; capture: number }
   | { type: 'opened'; capture: number; report: Report }

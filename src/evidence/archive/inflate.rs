@@ -92,11 +92,6 @@ impl<'a> Inflate<'a> {
         self.over.get()
     }
 
-    /// What is wrong with the packed bytes, where that has been met.
-    pub fn damage(&self) -> Option<String> {
-        self.damage.borrow().clone()
-    }
-
     /// Inflates all of it, to know its length.
     pub fn measure(&self) -> Result<(), ReadError> {
         self.measured.set(true);
@@ -239,6 +234,10 @@ impl Source for Inflate<'_> {
             self.advance(cursor)?;
         }
         Ok(got)
+    }
+
+    fn damage(&self) -> Option<String> {
+        self.damage.borrow().clone()
     }
 }
 

@@ -17,6 +17,7 @@ use crate::bytes::{ReadError, Source};
 use crate::units::Bytes;
 pub use gunzip::Gunzip;
 use inflate::Inflate;
+use part::Unpacked;
 use std::ops::ControlFlow;
 
 /// How far [`walk`] goes.
@@ -171,10 +172,11 @@ impl Walk<'_> {
         }
         if inflate.len() <= self.limits.memory {
             if let Some(bytes) = inflate.to_memory(self.limits.memory)? {
-                if let Some(damage) = inflate.damage() {
-                    self.note(path, damage);
+                let damage = inflate.damage();
+                if let Some(damage) = &damage {
+                    self.note(path, damage.as_str());
                 }
-                return self.file(&bytes.as_slice(), path, depth + 1);
+                return self.file(&Unpacked { bytes, damage }, path, depth + 1);
             }
             // More than it declares.
             inflate.measure()?;

@@ -3,7 +3,7 @@
 //! The reader is our own: the libraries read a stream and take a long name of any declared length into memory, which a
 //! packed archive of a few kilobytes can make gigabytes.
 
-use super::part::Part;
+use super::part::{ENDS_WITHIN, Part, Unpacked};
 use super::{Walk, Walked, is_litter};
 use crate::bytes::Source;
 use std::ops::ControlFlow;
@@ -71,8 +71,8 @@ pub(super) fn entries(walk: &mut Walk<'_>, source: &dyn Source, path: &str, dept
                     continue;
                 }
                 let file = Part { source, start, len: size };
-                if file.len() < size {
-                    walk.note(&inner, "The archive ends within it; what there is was read.");
+                if file.is_cut() {
+                    walk.note(&inner, ENDS_WITHIN);
                 }
                 let flow = hand_out(walk, &file, &inner, depth)?;
                 if flow.is_break() {
@@ -87,7 +87,7 @@ pub(super) fn entries(walk: &mut Walk<'_>, source: &dyn Source, path: &str, dept
 fn hand_out(walk: &mut Walk<'_>, file: &Part<'_>, path: &str, depth: u32) -> Walked {
     if file.len() <= walk.limits.memory {
         let bytes = file.read_range(0..file.len())?;
-        return walk.file(&bytes.as_slice(), path, depth + 1);
+        return walk.file(&Unpacked { bytes, damage: file.damage() }, path, depth + 1);
     }
     walk.file(file, path, depth + 1)
 }

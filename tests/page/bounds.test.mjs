@@ -21,6 +21,38 @@ test('the empty state is painted and usable while the core is not there yet', as
   await context.close();
 });
 
+test('the worker reads its samples until there is a file, and no more then', async () => {
+  const capture = sharedFile('captures/public/cpu-exla-2024.xplane.pb');
+  if (!capture) return;
+  // Its clock stands still: but for a file it would go on for ever.
+  const counting = `performance.now = () => 0;
+    globalThis.finished = 0;
+    const { Instance } = WebAssembly;
+    WebAssembly.Instance = function (...given) {
+      const exports = { ...new Instance(...given).exports };
+      const { opening_finish } = exports;
+      exports.opening_finish = (...its) => {
+        globalThis.finished++;
+        return opening_finish(...its);
+      };
+      return { exports };
+    };`;
+  const { page, context, complaints } = await openPage({ init: inWorkers(counting) });
+  /** How many files the page's workers have read. */
+  const finished = async () => {
+    const counts = page.workers().map((worker) => worker.evaluate('globalThis.finished').catch(() => 0));
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  };
+  while ((await finished()) < 5) await page.waitForTimeout(20);
+  await choose(page, capture);
+  await untilState(page, 'done');
+  const then = await finished();
+  await page.waitForTimeout(300);
+  assert.equal(await finished(), then);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test('a browser that runs no WebAssembly is told so', async () => {
   const capture = sharedFile('captures/public/cpu-exla-2024.xplane.pb');
   if (!capture) return;

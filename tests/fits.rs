@@ -238,18 +238,27 @@ fn a_plan_is_held_against_what_is_given() {
     let (report, it) = with(None, None);
     assert_eq!(report.verdict.status, VerdictStatus::CannotTell);
     assert_eq!((report.given, it.fits_pool), (Given::default(), None));
+    // JAX's pool takes 75 % of a GPU: of 4 GiB 3, and the need lies between.
     let (report, it) = with(None, Some(4 << 30));
-    assert_eq!((report.verdict.status, report.verdict.evidence), (VerdictStatus::Fits, Evidence::Inferred));
-    assert!(
-        report.verdict.sentence.contains("empty card of 4.00 GiB, 289.66 MiB to spare"),
-        "{}",
-        report.verdict.sentence
+    assert_eq!(
+        (report.verdict.status, report.verdict.evidence),
+        (VerdictStatus::OutOfMemory, Evidence::Inferred)
     );
+    assert_eq!(report.given.pool_bytes, Some(Bytes(3 << 30)));
+    assert!(report.warnings.iter().any(|w| w.code == "given" && w.message.contains("75 % of the card")));
+    assert!(report.findings.iter().any(|f| f.id == "pool-smaller-than-card"));
     // 90 % of it.
     assert_eq!(
         (it.pool_after_bytes, it.fits_pool, it.fits_card),
         (Some(Bytes(3_865_470_566)), Some(Fits::Yes), Some(Fits::Yes))
     );
+    let (report, _) = with(None, Some(8 << 30));
+    assert_eq!((report.verdict.status, report.verdict.evidence), (VerdictStatus::Fits, Evidence::Inferred));
+    let said = &report.verdict.sentence;
+    assert!(said.contains("fits an empty pool of 6.00 GiB, 2.28 GiB to spare"), "{said}");
+    // Who names both is told of no usual part.
+    let (report, _) = with(Some((39 << 30) / 10), Some(4 << 30));
+    assert_eq!((report.verdict.status, report.warnings.len()), (VerdictStatus::Fits, 0));
     let (report, _) = with(Some(3 << 30), None);
     assert_eq!(
         (report.verdict.status, report.verdict.evidence),
@@ -258,6 +267,40 @@ fn a_plan_is_held_against_what_is_given() {
     let finding = report.findings.iter().find(|f| f.id == "step-does-not-fit").unwrap();
     assert_eq!(finding.numbers["short_by_bytes"].value, (3_991_235_612u64 - (3 << 30)) as f64);
     assert!(finding.fixes.iter().any(|f| f.fits_after == Some(Fits::Yes)));
+}
+
+/// A TPU's pool is the whole of its memory.
+#[test]
+fn a_plan_for_a_tpu_is_held_against_its_whole_memory() {
+    let Some(folder) = support::shared("plans/tpu") else { return };
+    let mut read = Read::of(&folder.join("gpt_plain.hlo.pb")).unwrap();
+    let card = read.need().unwrap();
+    let given = Given { pool_bytes: None, card_bytes: Some(card) };
+    let report = read.session.report(&Options { given, ..Options::default() });
+    assert_eq!((report.verdict.status, report.given), (VerdictStatus::Fits, given));
+    assert!(report.verdict.sentence.contains("fits an empty card"), "{}", report.verdict.sentence);
+}
+
+/// A capture without allocator events, of a step that ran and needs 42,170,648 bytes, can be asked the same.
+#[test]
+fn a_capture_without_a_pool_is_held_against_what_is_given() {
+    let Some(folder) = support::shared("captures/made") else { return };
+    let mut read = Read::of(&folder.join("cpu-jax0.10.2-gpt_plain.xplane.pb")).unwrap();
+    let mut with = |pool: u64| {
+        let given = Given { pool_bytes: Some(Bytes(pool)), card_bytes: None };
+        read.session.report(&Options { given, ..Options::default() })
+    };
+    let report = with(42_170_647);
+    assert_eq!((report.verdict.status, report.verdict.evidence), (VerdictStatus::AtRisk, Evidence::Inferred));
+    let said = &report.verdict.sentence;
+    assert!(said.contains("ran here, but would not fit the pool that was given"), "{said}");
+    let finding = report.findings.iter().find(|f| f.id == "step-does-not-fit").unwrap();
+    assert_eq!(finding.numbers["short_by_bytes"].value, 1.0);
+    let report = with(42_170_649);
+    assert_eq!((report.verdict.status, report.verdict.evidence), (VerdictStatus::Fits, Evidence::Inferred));
+    let said = &report.verdict.sentence;
+    assert!(said.contains("would fit an empty pool of 40.22 MiB, 1 B to spare"), "{said}");
+    assert!(report.findings.iter().all(|f| f.id != "step-does-not-fit"));
 }
 
 /// What was measured stands, and a warning says so.

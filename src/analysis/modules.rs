@@ -99,6 +99,11 @@ impl Modules {
         Modules { backend: None, entries: Vec::new(), detail: None }
     }
 
+    /// What the modules are compiled for.
+    pub(super) fn backend(&self) -> Option<Backend> {
+        self.backend
+    }
+
     /// Every module, to be matched with the text of a failure.
     pub(super) fn candidates(&self) -> Vec<Candidate<'_>> {
         self.entries

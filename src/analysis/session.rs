@@ -254,7 +254,7 @@ impl<S: Source> Session<S> {
             }
             evidence::beside(text, &candidates)
         });
-        findings::give(&mut report, options.given);
+        findings::give(&mut report, options.given, self.modules.backend());
         let detail = chosen.and_then(|i| self.modules.detail(&self.source, i).ok());
         findings::conclude(&mut report, detail.map(|d| &d.facts), detail.map(Detail::estimator), &silent);
         report

@@ -53,10 +53,12 @@ pub struct Read {
     /// Fixes to combine, as the findings name them: `donate,remat,batch/2`.
     #[arg(long, value_name = "FIXES", value_delimiter = ',')]
     pub what_if: Vec<String>,
-    /// The size of the pool, `60GiB`, to hold a plan against that comes without one; a measured size stands.
+    /// The size of the pool, `60GiB`, to hold a plan against that comes without one, alone or in a capture without allocator
+    /// events; a measured size stands.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub pool: Option<Bytes>,
-    /// The memory of the card, `80GiB`, likewise; of this JAX gives 75 % to the pool unless told otherwise.
+    /// The memory of the card, `80GiB`, likewise. Of a GPU's JAX gives 75 % to the pool unless told otherwise: a plan alone is
+    /// held against that part where no pool is given.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub card: Option<Bytes>,
     /// Show only the verdict, one line a capture.

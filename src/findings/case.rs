@@ -231,12 +231,24 @@ impl<'a> Case<'a> {
     }
 
     /// By how much the plan is larger than the pool (else the card), where it is and no execution of it is known to
-    /// have run: a module can be passed one array twice and then needs less than its plan says.
+    /// have run there: a module can be passed one array twice and then needs less than its plan says.
     #[must_use]
     pub fn over(&self) -> Option<Bytes> {
         let over = self.need()?.saturating_sub(self.limit()?.0);
-        let ran = self.executions().iter().any(|(_, e)| e.outcome == Outcome::Ran);
-        (over.0 > 0 && !ran).then_some(over)
+        (over.0 > 0 && (!self.ran() || self.limit_is_given())).then_some(over)
+    }
+
+    /// Whether an execution of the module analysed is known to have run.
+    #[must_use]
+    pub fn ran(&self) -> bool {
+        self.executions().iter().any(|(_, e)| e.outcome == Outcome::Ran)
+    }
+
+    /// Whether [`Case::limit`] is what a user gave: what ran then ran in another pool.
+    #[must_use]
+    pub fn limit_is_given(&self) -> bool {
+        let given = self.report.given;
+        given.pool_bytes.is_some() || (self.capacity().is_none() && given.card_bytes.is_some())
     }
 
     /// Whether the module failed or cannot run: then what makes it large matters more.

@@ -48,8 +48,9 @@ pub use what_if::what_if;
 
 use crate::arrange::Arrange;
 use crate::estimate::OnDemand;
-use crate::model::{Finding, Given, Report};
-use crate::terms::Warning;
+use crate::model::{Finding, Given, Report, SourceKind};
+use crate::terms::{Backend, Warning};
+use room::part;
 
 /// The rule of one finding.
 #[derive(Debug, Clone, Copy)]
@@ -98,11 +99,15 @@ pub fn findings(case: &Case) -> Vec<Finding> {
     all
 }
 
-/// Puts sizes that the user gave into a report that does not have them; of one that it has a warning says so.
-pub fn give(report: &mut Report, given: Given) {
+/// The part of a GPU's memory that JAX's pool takes unless told otherwise (`XLA_CLIENT_MEM_FRACTION`), in percent.
+const USUAL_PERCENT: u32 = 75;
+
+/// Puts sizes that the user gave into a report that does not have them; of one that it has a warning says so. A plan for a GPU
+/// of which only the card is given is held against the pool that JAX usually makes of it.
+pub fn give(report: &mut Report, mut given: Given, backend: Option<Backend>) {
     let case = Case::new(report, None, None);
     let known = [("pool", case.capacity(), given.pool_bytes), ("card", case.card, given.card_bytes)];
-    let warnings: Vec<Warning> = known
+    let mut warnings: Vec<Warning> = known
         .into_iter()
         .filter_map(|(what, known, given)| {
             let (known, given) = (known?, given?);
@@ -111,6 +116,16 @@ pub fn give(report: &mut Report, given: Given) {
             (known != given).then(|| Warning::new("given", sentence))
         })
         .collect();
+    let alone = report.source.kind == SourceKind::HloProto && backend == Some(Backend::Gpu);
+    if let (true, None, Some(card)) = (alone, given.pool_bytes, given.card_bytes) {
+        let pool = part(card, USUAL_PERCENT);
+        given.pool_bytes = Some(pool);
+        let sentence = format!(
+            "no pool was given: the plan is held against {pool}, the {USUAL_PERCENT} % of the card that JAX's pool takes unless \
+             told otherwise"
+        );
+        warnings.push(Warning::new("given", sentence));
+    }
     report.given = Given {
         pool_bytes: given.pool_bytes.filter(|_| case.capacity().is_none()),
         card_bytes: given.card_bytes.filter(|_| case.card.is_none()),

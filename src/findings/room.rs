@@ -199,7 +199,7 @@ impl Case<'_> {
 }
 
 /// So many percent of a card.
-fn part(card: Bytes, percent: u32) -> Bytes {
+pub(super) fn part(card: Bytes, percent: u32) -> Bytes {
     Bytes(u64::try_from(u128::from(card.0) * u128::from(percent) / 100).unwrap_or(u64::MAX))
 }
 

@@ -129,14 +129,19 @@ fn cannot_run(case: &Case) -> Said {
     let (module, need, over) = (case.module?, case.need()?, case.over()?);
     let (limit, what) = case.limit()?;
     let unit = Unit::adding_up(need, &[(vec![limit, over], need)]);
+    // In the capture it ran; the size is one that the user asks about.
+    let (status, cannot) = match case.ran() {
+        true => (VerdictStatus::AtRisk, format!("ran here, but would not fit the {what} that was given")),
+        false => (VerdictStatus::OutOfMemory, "cannot run".to_owned()),
+    };
     let sentence = format!(
-        "{} cannot run: its plan needs {}, the {what} has {}, short by {}.",
+        "{} {cannot}: its plan needs {}, the {what} has {}, short by {}.",
         name(&module.name),
         unit.with_name(need),
         unit.with_name(limit),
         unit.with_name(over)
     );
-    Some((VerdictStatus::OutOfMemory, sentence, Evidence::Read.with(case.limit_evidence())))
+    Some((status, sentence, Evidence::Read.with(case.limit_evidence())))
 }
 
 fn at_risk(case: &Case) -> Said {
@@ -201,8 +206,17 @@ fn fits(case: &Case, findings: &[Finding]) -> Said {
         sentence += &format!("; {} needs {need} by its plan", name(&m.name));
         evidence = Evidence::Read;
     }
-    sentence += &format!(". How much room was left the capture does not say.{but}");
-    Some((VerdictStatus::Fits, sentence, evidence))
+    sentence += &match (case.limit().filter(|_| case.limit_is_given()), case.need()) {
+        (Some((limit, what)), Some(need)) => {
+            evidence = Evidence::Read.with(case.limit_evidence());
+            let left = limit.saturating_sub(need);
+            format!(
+                ", and would fit an empty {what} of {limit}, {left} to spare. What else was alive the capture does not say."
+            )
+        }
+        _ => ". How much room was left the capture does not say.".to_owned(),
+    };
+    Some((VerdictStatus::Fits, sentence + &but, evidence))
 }
 
 /// A plan alone, held against the pool or card that the user named.

@@ -36,6 +36,16 @@ fn a_text_from_standard_input() {
         out(&alone),
         "standard input: OUT OF MEMORY: The program asked for 3.41 GiB and did not get it.\n"
     );
+    // Who gives a text says what it is, whatever it looks like.
+    let in_json = format!("{{\n\"cells\": [\n\"{}\"\n]\n}}\n", text.trim_end());
+    let page = format!("<html>\n{text}");
+    for text in [in_json, page] {
+        let alone = oomscope(&["--error", "-", "--quiet"], &text);
+        assert_eq!(
+            out(&alone),
+            "standard input: OUT OF MEMORY: The program asked for 3.41 GiB and did not get it.\n"
+        );
+    }
     let nothing = oomscope(&["--error", "-"], "step 3 loss 2.71\n");
     assert_eq!(nothing.status.code(), Some(1));
     assert!(err(&nothing).contains("text without a failure of memory"), "{}", err(&nothing));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use oomscope::evidence::error_text::{ErrorText, Failure, FailureKind, TextSize, decode};
+use oomscope::evidence::{Kind, sniff};
 use oomscope::units::Bytes;
 
 /// A message, its kind, what it asked for, and what else it says: allocator, device, executable, error code.
@@ -444,6 +445,54 @@ fn a_log_of_powershell_and_colours_are_text_too() {
     let utf16: Vec<u8> =
         [0xff, 0xfe].into_iter().chain(GPU.encode_utf16().flat_map(u16::to_le_bytes)).collect();
     assert_eq!(ErrorText::read(&decode(&utf16)), ErrorText::read(GPU));
+    // Without its mark, which copying loses.
+    assert_eq!(ErrorText::read(&decode(&utf16[2..])), ErrorText::read(GPU));
+    assert_eq!(sniff(&utf16[2..1026], utf16.len() as u64 - 2, "train.log"), Kind::Text);
+}
+
+/// As Docker and log collectors write it, and as Python's `repr` does, alone and in JSON.
+#[test]
+fn a_text_in_json_and_in_one_piece_is_the_same_text() {
+    let json = |text: &str| serde_json::to_string(text).unwrap();
+    for text in [GPU, TPU, BFC] {
+        let bare = ErrorText::read(text);
+        let docker: String = text
+            .lines()
+            .map(|line| {
+                let log = json(&format!("{line}\n"));
+                format!("{{\"log\":{log},\"stream\":\"stderr\",\"time\":\"2026-01-01T12:00:00Z\"}}\n")
+            })
+            .collect();
+        assert_eq!(ErrorText::read(&docker), bare);
+        assert_eq!(sniff(docker.as_bytes(), docker.len() as u64, "x-json.log"), Kind::Text);
+
+        // In one line: its numbers are 1.
+        let escaped = text.replace('\t', "\\t").replace('\n', "\\n").replace('\'', "\\'");
+        for whole in [
+            format!("XlaRuntimeError('{escaped}')\n"),
+            format!("{{\"level\": \"error\", \"message\": {}}}", json(text)),
+            format!("{{\"message\": \"step 3 failed\", \"exc_info\": {}}}", json(text)),
+        ] {
+            let read = ErrorText::read(&whole);
+            assert_eq!(read.failures.len(), 1, "{whole}");
+            let (one, of) = (&read.failures[0], &bare.failures[0]);
+            let plan = |f: &Failure| f.plan.as_ref().map(|p| (p.totals, p.usage.len(), p.buffers.len()));
+            assert_eq!((one.kind, one.requested, plan(one)), (of.kind, of.requested, plan(of)), "{whole}");
+            assert_eq!(one.line, 1);
+            let limits = |read: &ErrorText| read.pools.iter().map(|p| p.limit_bytes).collect::<Vec<_>>();
+            assert_eq!(limits(&read), limits(&bare), "{whole}");
+        }
+    }
+    let cut = "Traceback: 'RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3666631960 bytes.\\nBufferAssignment OOM \
+               Debugging.'";
+    assert_eq!(one(cut).requested, Some(TextSize::exact(3_666_631_960)));
+}
+
+/// Lines count as an editor counts them, also where they end as on Windows.
+#[test]
+fn lines_have_the_numbers_of_an_editor() {
+    let text = "a\r\n50%\r100%\r\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 5 bytes.\r\n";
+    assert_eq!(one(text).line, 3);
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn text_of_all_sorts() {
         (b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", "x", Kind::Foreign(Foreign::Timeline)),
         (b"{\"cells\":[{\"cell_type\":\"code\"", "a", Kind::Foreign(Foreign::Notebook)),
         (b"{\"a\":1}", "", Kind::Foreign(Foreign::Json)),
+        (b"{\"log\":\"step 1\\n\",\"stream\":\"stderr\"}\n", "7f.log", Kind::Text),
         (b"<!DOCTYPE html><html>", "jax.xplane.pb", Kind::Foreign(Foreign::Html)),
         (b"<?xml version='1.0'?><Error>", "x.xplane.pb", Kind::Foreign(Foreign::Xml)),
         (b"version https://git-lfs.github.com/spec/v1\noid", "x.xplane.pb", Kind::Foreign(Foreign::Pointer)),

@@ -174,6 +174,18 @@ pub fn read<S: Source>(source: S, name: &str, mut progress: impl FnMut(u64)) -> 
     analysis.finish()
 }
 
+/// Reads a source as the text of a failure, whatever it looks like: who gives it says that it is one.
+///
+/// # Errors
+/// Where it is too large, or holds no failure of memory.
+pub fn read_text<S: Source>(source: S, name: &str) -> Result<Session<S>, Refusal> {
+    if source.len() > LARGEST_WHOLE {
+        return Err(Refusal::TooLarge { kind: Kind::Text, len: source.len() });
+    }
+    let bytes = source.read_range(0..source.len())?;
+    Session::of_whole(source, name, Kind::Text, bytes)
+}
+
 /// Reads what a stream wants, to the end or as far as the medium goes.
 fn stream_all<S: Source>(
     stream: &mut Stream,

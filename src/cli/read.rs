@@ -136,15 +136,15 @@ fn companions(args: &Read) -> Result<Companions, String> {
 /// Error text or a memory profile without a capture.
 fn alone(args: &Read, companions: &Companions) -> Vec<Outcome> {
     let named = |path: &Path| if path.as_os_str() == "-" { "standard input".into() } else { file_name(path) };
-    let of = |path: &Path, bytes: &[u8]| -> Outcome {
-        let session = analysis::read(bytes, &named(path), |_| {}).map_err(|e| e.to_string());
-        (named(path), session.map(|mut s| Shown { report: s.report(&options(args)), what_if: None }))
+    let of = |path: &Path, session: Result<Session<&[u8]>, Refusal>| -> Outcome {
+        let report = |mut s: Session<&[u8]>| Shown { report: s.report(&options(args)), what_if: None };
+        (named(path), session.map(report).map_err(|e| e.to_string()))
     };
     let text = companions.error_text.as_deref().zip(args.error.as_deref());
     let profile = companions.memory_profile.as_deref().zip(args.memory_profile.as_deref());
     let mut outcomes = Vec::new();
-    outcomes.extend(text.map(|(text, path)| of(path, text.as_bytes())));
-    outcomes.extend(profile.map(|(bytes, path)| of(path, bytes)));
+    outcomes.extend(text.map(|(text, path)| of(path, analysis::read_text(text.as_bytes(), &named(path)))));
+    outcomes.extend(profile.map(|(bytes, path)| of(path, analysis::read(bytes, &named(path), |_| {}))));
     outcomes
 }
 

@@ -3,6 +3,7 @@
 //! The bytes decide; the name only where they leave a choice. Names alone mislead: browsers and chats rename files.
 
 use super::Foreign;
+use super::error_text::{is_json_log, is_utf16};
 use crate::bytes::wire::{Cursor, Kind as Wire};
 
 /// How many first bytes [`sniff`] wants; more do no harm, fewer make it less sure.
@@ -180,12 +181,8 @@ fn is_control(b: u8) -> bool {
     b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b | 0x07 | 0x08)
 }
 
-/// Whether `head` begins with a byte order mark of UTF-16, as the redirection of PowerShell writes logs.
-fn is_utf16(head: &[u8]) -> bool {
-    head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff")
-}
-
 fn is_text(head: &[u8], whole: bool) -> bool {
+    // As the redirection of PowerShell writes logs.
     if is_utf16(head) {
         return true;
     }
@@ -249,6 +246,8 @@ fn by_text(head: &[u8], name: &str) -> Kind {
                 || start.contains("\"cell_type\"")
             {
                 Foreign::Notebook
+            } else if is_json_log(start) {
+                return Kind::Text;
             } else {
                 Foreign::Json
             },

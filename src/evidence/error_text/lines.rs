@@ -12,14 +12,16 @@ pub(super) struct Line<'a> {
     pub text: &'a str,
 }
 
-/// Text out of bytes: UTF-8, UTF-16 with a byte order mark (PowerShell's redirection), else 8-bit; without the colours
-/// of a terminal.
+/// Text out of bytes: UTF-8, UTF-16 (PowerShell's redirection) with or without its mark, else 8-bit; without the colours of
+/// a terminal.
 #[must_use]
 pub fn decode(bytes: &[u8]) -> String {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ if is_utf16_le(bytes) => utf16(bytes, u16::from_le_bytes),
+        _ if is_utf16_be(bytes) => utf16(bytes, u16::from_be_bytes),
         _ => match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
             // What matters is ASCII; Latin-1 keeps every byte a character, so that columns and sizes stay.
@@ -30,6 +32,36 @@ pub fn decode(bytes: &[u8]) -> String {
         Cow::Owned(clean) => clean,
         Cow::Borrowed(_) => text,
     }
+}
+
+/// Whether bytes begin as UTF-16 of Latin letters does: each second byte is zero, and none of the others.
+#[must_use]
+pub(in crate::evidence) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe")
+        || bytes.starts_with(b"\xfe\xff")
+        || is_utf16_le(bytes)
+        || is_utf16_be(bytes)
+}
+
+fn is_utf16_le(bytes: &[u8]) -> bool {
+    is_every_second_zero(bytes, |pair| (pair[1], pair[0]))
+}
+
+fn is_utf16_be(bytes: &[u8]) -> bool {
+    is_every_second_zero(bytes, |pair| (pair[0], pair[1]))
+}
+
+fn is_every_second_zero(bytes: &[u8], split: fn(&[u8]) -> (u8, u8)) -> bool {
+    /// Bytes looked at, and the fewest of which it can be told.
+    const SEEN: usize = 256;
+    const FEWEST: usize = 32;
+    let seen = &bytes[..bytes.len().min(SEEN)];
+    let is_letter = |b: u8| (0x20..0x7f).contains(&b) || matches!(b, b'\t' | b'\n' | b'\r' | 0x1b);
+    seen.len() >= FEWEST
+        && seen.chunks_exact(2).all(|pair| {
+            let (zero, letter) = split(pair);
+            zero == 0 && is_letter(letter)
+        })
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
@@ -65,8 +97,9 @@ pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
 pub(super) fn writers(text: &str) -> Vec<(&str, Vec<Line<'_>>)> {
     let mut writers: Vec<(&str, Vec<Line<'_>>)> = Vec::new();
     let mut at = std::collections::HashMap::new();
-    // Progress bars end their lines by a carriage return.
-    for (i, line) in text.split(['\n', '\r']).enumerate() {
+    // Progress bars end their lines by a carriage return; they are one line of an editor.
+    let lines = text.split('\n').enumerate();
+    for (i, line) in lines.flat_map(|(i, line)| line.split('\r').map(move |part| (i, part))) {
         if line.trim().is_empty() {
             continue;
         }
@@ -214,6 +247,11 @@ mod tests {
         assert_eq!(decode("Größe".as_bytes()), "Größe");
         assert_eq!(decode(b"\xff\xfeO\0O\0M\0"), "OOM");
         assert_eq!(decode(b"\xfe\xff\0O\0O\0M"), "OOM");
+        let text = "RESOURCE_EXHAUSTED: Out\r\n";
+        let units = || text.encode_utf16();
+        assert_eq!(decode(&units().flat_map(u16::to_le_bytes).collect::<Vec<_>>()), text);
+        assert_eq!(decode(&units().flat_map(u16::to_be_bytes).collect::<Vec<_>>()), text);
+        assert!(!is_utf16(&[0; 64]) && !is_utf16(b"R\0E\0") && !is_utf16(text.as_bytes()));
         assert_eq!(decode(b"caf\xe9 3.41GiB"), "café 3.41GiB");
         assert_eq!(decode(b"\x1b[1;31mE0101\x1b[0m x"), "E0101 x");
     }

@@ -3,6 +3,7 @@
 //! All forms from 2022 to today are understood, with the log's prefixes, the traceback and other processes' lines
 //! left in, and with lines broken by terminals and mails.
 
+mod escaped;
 mod lines;
 mod matching;
 mod messages;
@@ -14,7 +15,9 @@ mod signs;
 mod size;
 mod words;
 
+pub(super) use escaped::is_json_log;
 pub use lines::decode;
+pub(super) use lines::is_utf16;
 pub use matching::{Candidate, MatchedBy, RequestMatch, TextMatch, TotalDifference, match_failure};
 pub(crate) use messages::CONSTANT;
 pub use model::{
@@ -42,7 +45,8 @@ impl ErrorText {
     #[must_use]
     pub fn read(text: &str) -> ErrorText {
         let mut whole = ErrorText::default();
-        let text = without_escapes(text);
+        let text = escaped::plain(text);
+        let text = without_escapes(&text);
         for (writer, lines) in writers(&text) {
             let writer = cut(writer);
             let mut one = Reader::default();

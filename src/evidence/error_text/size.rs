@@ -48,19 +48,21 @@ impl TextSize {
         if fraction.len() > 6 {
             return None;
         }
-        // In units of the last decimal printed, doubled so that half of one is whole.
+        // In units of the last decimal printed.
         let one = 10u128.pow(fraction.len() as u32);
         let value = whole.parse::<u128>().ok()?.checked_mul(one)?.checked_add(if fraction.is_empty() {
             0
         } else {
             fraction.parse().ok()?
         })?;
-        if value > 1 << 70 {
-            return None;
-        }
+        (value <= 1 << 70).then(|| TextSize::of_decimals(value, one, scale))
+    }
+
+    /// The sizes that are printed as `value` / `one` of 1024 to the power of `scale`.
+    fn of_decimals(value: u128, one: u128, scale: u32) -> TextSize {
         let step = 1024u128.pow(scale - 1);
-        // x / 1024 rounds to value / one: x from (2 value - 1) · 1024 / 2 one to (2 value + 1) · 1024 / 2 one. An x
-        // halfway goes to the even neighbour.
+        // Doubled, so that half a unit of the last decimal is whole. x / 1024 rounds to value / one: x from
+        // (2 value - 1) · 1024 / 2 one to (2 value + 1) · 1024 / 2 one. An x halfway goes to the even neighbour.
         let (low, high) = ((2 * value).saturating_sub(1) * 1024, (2 * value + 1) * 1024);
         let halfway = |edge: u128| u128::from(value % 2 == 1 && edge.is_multiple_of(2 * one));
         let low = low.div_ceil(2 * one) + halfway(low);
@@ -68,7 +70,12 @@ impl TextSize {
         // Less than 1024 of a unit are printed in the smaller one.
         let low = if high < 1024 { low } else { low.max(1024) };
         let limit = |n: u128| Bytes(u64::try_from(n).unwrap_or(u64::MAX));
-        Some(TextSize { least_bytes: limit(low * step), most_bytes: limit((high + 1) * step - 1) })
+        if low > high {
+            // More decimals than XLA prints: no whole x has them.
+            let bytes = value * 1024 * step;
+            return TextSize { least_bytes: limit(bytes / one), most_bytes: limit(bytes.div_ceil(one)) };
+        }
+        TextSize { least_bytes: limit(low * step), most_bytes: limit((high + 1) * step - 1) }
     }
 
     /// Whether so many bytes are printed so.
@@ -89,10 +96,25 @@ impl TextSize {
         self.least_bytes == self.most_bytes
     }
 
-    /// The middle of the interval, for sums and shares, which are about.
+    /// The number that was printed, for sums and shares, which are about; for what was never printed so (a sum) the middle
+    /// of the interval.
     #[must_use]
     pub fn about(self) -> Bytes {
-        Bytes(self.least_bytes.0 + (self.most_bytes.0 - self.least_bytes.0) / 2)
+        let middle = self.least_bytes.0 + (self.most_bytes.0 - self.least_bytes.0) / 2;
+        if self.is_exact() {
+            return Bytes(middle);
+        }
+        // Two decimals or one are most usual.
+        let forms =
+            [2u32, 1, 0, 3, 4, 5, 6].into_iter().flat_map(|d| (1..=6u32).map(move |scale| (d, scale)));
+        let printed = forms.filter_map(|(decimals, scale)| {
+            let (one, unit) = (10u128.pow(decimals), 1024u128.pow(scale));
+            let near = (u128::from(middle) * one + unit / 2) / unit;
+            let value = (near.saturating_sub(1)..=near + 1)
+                .find(|&value| TextSize::of_decimals(value, one, scale) == self)?;
+            u64::try_from((value * unit + one / 2) / one).ok()
+        });
+        Bytes(printed.into_iter().next().unwrap_or(middle))
     }
 }
 
@@ -155,6 +177,22 @@ mod tests {
         assert_eq!(size.to_string(), "3.41 GiB");
         assert_eq!(TextSize::parse("(54.42G)").unwrap().to_string(), "54.42 GiB");
         assert_eq!(TextSize::parse("0B"), Some(TextSize::exact(0)));
+        // The value of a size is the number that was printed, not the middle of what is printed so.
+        for (text, bytes) in [
+            ("15.75G", 16_911_433_728),
+            ("12.00MiB", 12_582_912),
+            ("13.4KiB", 13_722),
+            ("3.72GiB", 3_994_319_585),
+            ("12G", 12 << 30),
+            ("2.125G", 2_281_701_376),
+        ] {
+            assert_eq!(TextSize::parse(text).unwrap().about(), Bytes(bytes), "{text}");
+        }
+        // XLA prints no such number: still a size, of least and most in order.
+        let odd = TextSize::parse("1.23456M").unwrap();
+        assert_eq!((odd.least_bytes, odd.most_bytes), (Bytes(1_294_529), Bytes(1_294_530)));
+        let sum = TextSize { least_bytes: Bytes(10), most_bytes: Bytes(1000) };
+        assert_eq!(sum.about(), Bytes(505));
         assert_eq!(TextSize::exact(3_666_631_960).to_string(), "3.41 GiB (3666631960 bytes)");
         for none in
             ["", "GiB", "-25.62GiB", "unknown", "1.2.3G", "3.41GB", "99999999999999999999", "1.23456789G"]

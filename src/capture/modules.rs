@@ -64,24 +64,59 @@ pub fn split_name(name: &str) -> (&str, Option<i64>) {
     }
 }
 
-/// The kind of device the capture is of, from its device planes; the host where there is none but host events are.
+/// The kind of device the capture is of, from its device planes; without one, from what the host's threads name; the host where
+/// these name no device.
 #[must_use]
 pub fn backend(index: &Index) -> Option<Backend> {
     let has = |prefix: &str| index.planes.iter().any(|p| p.name.starts_with(prefix));
     if has("/device:GPU:") {
-        Some(Backend::Gpu)
-    } else if has("/device:TPU:") {
-        Some(Backend::Tpu)
-    } else if has("/host:CPU") {
-        Some(Backend::Cpu)
-    } else {
-        None
+        return Some(Backend::Gpu);
     }
+    if has("/device:TPU:") {
+        return Some(Backend::Tpu);
+    }
+    let hosts = || index.planes.iter().filter(|p| p.name == "/host:CPU");
+    hosts().next()?;
+    // The device's tracer was off, or its plane was stripped: allocators and launches have names of their own.
+    let stats = || hosts().flat_map(|p| p.stat_names.iter()).map(|(_, name)| name);
+    let events = || hosts().flat_map(|p| p.event_names.iter()).map(|(_, name)| name);
+    if stats().any(is_pool_of_gpu) || events().any(is_launch_on_gpu) {
+        Some(Backend::Gpu)
+    } else if stats().any(|name| name == "index_on_host") {
+        Some(Backend::Tpu)
+    } else {
+        Some(Backend::Cpu)
+    }
+}
+
+/// `GPU_0_bfc` (pjrt/gpu/gpu_helpers.cc).
+fn is_pool_of_gpu(name: &str) -> bool {
+    let number = name.strip_prefix("GPU_").and_then(|rest| rest.strip_suffix("_bfc"));
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `jit_step:XLA GPU module` (gpu_executable.cc).
+fn is_launch_on_gpu(name: &str) -> bool {
+    name.ends_with(":XLA GPU module") || name.contains("GpuExecutable::")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pool_and_a_launch_tell_a_gpu() {
+        for pool in ["GPU_0_bfc", "GPU_13_bfc"] {
+            assert!(is_pool_of_gpu(pool), "{pool}");
+        }
+        for other in ["GPU__bfc", "bfc_cpu_allocator_for_gpu", "xla_gpu_host_bfc", "GPU_x_bfc"] {
+            assert!(!is_pool_of_gpu(other), "{other}");
+        }
+        assert!(
+            is_launch_on_gpu("jit_step:XLA GPU module") && is_launch_on_gpu("GpuExecutable::ExecuteThunks")
+        );
+        assert!(!is_launch_on_gpu("TfrtCpuExecutable::Execute"));
+    }
 
     #[test]
     fn program_ids_are_taken_from_the_end_of_the_name() {

@@ -47,11 +47,12 @@ fn kind_here(kind: AllocatorKind, platform: &Platform) -> AllocatorKind {
 
 fn allocator(run: &Run, joined: &Joined, platform: &Platform, i: usize) -> Option<Allocator> {
     let a = run.allocators.get(i)?;
-    let card = match a.kind {
-        AllocatorKind::Device => a
-            .device
-            .and_then(|d| platform.devices.iter().find(|p| p.ordinal == d))
-            .and_then(|d| d.memory_bytes),
+    let card = match (a.kind, platform.devices.as_slice()) {
+        // The number in the name need not be that of the plane: of one device it is that one.
+        (AllocatorKind::Device, [one]) => one.memory_bytes,
+        (AllocatorKind::Device, devices) => {
+            a.device.and_then(|d| devices.iter().find(|p| p.ordinal == d)).and_then(|d| d.memory_bytes)
+        }
         _ => None,
     };
     let capacity = a.capacity.map(Bytes);

@@ -7,6 +7,7 @@ use crate::model::{
     Retry, RetryOutcome, Space,
 };
 use crate::units::{Bytes, Evidence};
+use std::collections::HashSet;
 
 /// What is known of one capture, for the rules.
 ///
@@ -132,15 +133,35 @@ impl<'a> Case<'a> {
     /// The executions of the module analysed on the device of [`Case::pool`].
     #[must_use]
     pub fn executions_here(&self) -> Vec<(usize, &'a Execution)> {
-        let device = self.failure.and_then(|f| f.execution).and_then(|(_, e)| e.device);
-        let device = device.or(self.pool.and_then(|(_, a)| a.device));
-        let mut all = self.executions();
-        if device.is_some() {
-            all.retain(|(_, e)| e.device == device || e.device.is_none());
-        } else if let Some(last) = all.last().map(|(_, e)| e.device) {
-            all.retain(|(_, e)| e.device == last);
-        }
+        self.here(self.executions())
+    }
+
+    /// Of executions, those on the device of the failure, else of [`Case::pool`]. The allocator tells, where it is known: the
+    /// number in its name need not be that of the plane.
+    fn here(&self, mut all: Vec<(usize, &'a Execution)>) -> Vec<(usize, &'a Execution)> {
+        let failed = self.failure.and_then(|f| f.execution).map(|(_, e)| e);
+        let pool = self.pool.map(|(_, a)| a);
+        let allocator = failed.and_then(|e| e.allocator.as_deref()).or(pool.map(|a| a.name.as_str()));
+        let device = failed.and_then(|e| e.device).or(pool.and_then(|a| a.device));
+        let device = device.or_else(|| all.last().and_then(|(_, e)| e.device));
+        all.retain(|(_, e)| match (e.allocator.as_deref(), allocator) {
+            (Some(own), Some(here)) => own == here,
+            _ => e.device == device || e.device.is_none() || device.is_none(),
+        });
         all
+    }
+
+    /// Of the programs that ran here and whose plan the capture lacks, the one that asked for most in one execution: its name and
+    /// its executions.
+    #[must_use]
+    pub fn largest_without_plan(&self) -> Option<(&'a str, Vec<(usize, &'a Execution)>)> {
+        let planned = Names::of(self.report);
+        let all = self.report.executions.iter().enumerate();
+        let all = self.here(all.filter(|(_, e)| !planned.have(e)).collect());
+        let (_, largest) = all.iter().max_by_key(|(i, e)| (asked(e), *i))?;
+        let name = largest.module.as_deref()?;
+        let same = |e: &Execution| (&e.program_id, &e.module) == (&largest.program_id, &largest.module);
+        Some((name, all.iter().copied().filter(|(_, e)| same(e)).collect()))
     }
 
     /// The module of the failure, if it is the one analysed.
@@ -277,6 +298,40 @@ pub fn is_of(execution: &Execution, module: &Module) -> bool {
         (Some(id), _) => *id == module.program_id,
         (None, Some(name)) => *name == module.name || *name == module.base_name,
         (None, None) => false,
+    }
+}
+
+/// What an execution asked its allocator for.
+#[must_use]
+pub fn asked(execution: &Execution) -> Bytes {
+    execution.requested_bytes.iter().copied().sum()
+}
+
+/// The modules of a capture by id and by name, to tell whether an execution is of one, as [`is_of`] does.
+#[derive(Debug)]
+pub struct Names<'a> {
+    ids: HashSet<&'a str>,
+    names: HashSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// Those of a report.
+    #[must_use]
+    pub fn of(report: &'a Report) -> Names<'a> {
+        let modules = &report.modules;
+        Names {
+            ids: modules.iter().map(|m| m.program_id.as_str()).collect(),
+            names: modules.iter().flat_map(|m| [m.name.as_str(), m.base_name.as_str()]).collect(),
+        }
+    }
+
+    /// Whether an execution is of one of them.
+    #[must_use]
+    pub fn have(&self, execution: &Execution) -> bool {
+        match (execution.program_id.as_deref(), execution.module.as_deref()) {
+            (Some(id), _) => self.ids.contains(id),
+            (None, name) => name.is_some_and(|name| self.names.contains(name)),
+        }
     }
 }
 

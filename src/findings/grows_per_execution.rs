@@ -1,17 +1,21 @@
 //! `grows-per-execution`: what is in use at the starts of a module's executions rises steadily.
 
-use super::case::Case;
+use super::case::{Case, asked};
 use super::draft::Draft;
 use super::room::Span;
 use super::words::{self, count, name};
 use super::{fixes, op_by_op};
 use crate::arrange::Arrange;
-use crate::model::{Finding, HostEvents, LiveKind, Severity};
+use crate::model::{Execution, Finding, HostEvents, LiveGroup, LiveKind, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// A steady rise.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Growth {
+pub(super) struct Growth<'a> {
+    /// The module at whose starts it shows.
+    pub module: &'a str,
+    /// Its last execution here.
+    last: usize,
     /// Bytes an execution, the median.
     pub step: Bytes,
     /// Executions seen.
@@ -35,25 +39,44 @@ const SMALLEST_STEP: u64 = 64 << 10;
 /// A rise that fills the pool in more executions than this is no concern.
 const HORIZON: u64 = 100_000;
 
-/// The rise at the starts of the module analysed, on one device.
+/// The rise at the starts of the module analysed, on one device; where that shows none, at those of a program whose plan the
+/// capture lacks: what is in use an allocator says, and no plan.
 ///
 /// All rises but the first (a first execution sets things up) have to be alike: three in four within a quarter of the
 /// median, none a fall. Where events were lost a rise can span several executions; the median forgives that.
-pub(super) fn growth(case: &Case) -> Option<Growth> {
-    let starts: Vec<Bytes> =
-        case.executions_here().iter().filter_map(|(_, e)| e.in_use_start_bytes).collect();
+pub(super) fn growth<'a>(case: &Case<'a>) -> Option<Growth<'a>> {
+    of_module(case).or_else(|| {
+        let (module, executions) = case.largest_without_plan()?;
+        let launch = executions.iter().map(|(_, e)| asked(e)).max()?;
+        of(case, module, &executions, launch)
+    })
+}
+
+/// The rise at the starts of the module analysed.
+fn of_module<'a>(case: &Case<'a>) -> Option<Growth<'a>> {
+    of(case, &case.module?.name, &case.executions_here(), case.space?.launch_need_bytes)
+}
+
+/// The rise at the starts of these executions, each of which wants `launch` bytes.
+fn of<'a>(
+    case: &Case<'a>,
+    module: &'a str,
+    executions: &[(usize, &'a Execution)],
+    launch: Bytes,
+) -> Option<Growth<'a>> {
+    let starts: Vec<Bytes> = executions.iter().filter_map(|(_, e)| e.in_use_start_bytes).collect();
     let rises: Vec<i128> = starts.windows(2).map(|w| i128::from(w[1].0) - i128::from(w[0].0)).collect();
     let (step, rises) = match steady(&rises) {
         Some(step) => (step, rises.as_slice()),
         None => (steady(rises.get(1..)?)?, rises.get(1..)?),
     };
-    let (from, to) = (*starts.first()?, *starts.last()?);
-    let until_full = until_full(case, to, step);
+    let (from, to, last) = (*starts.first()?, *starts.last()?, executions.last()?.0);
+    let until_full = until_full(case, to, launch, step);
     if until_full.is_some_and(|n| n > HORIZON) {
         return None;
     }
     let (jumps, unseen) = jumps(rises, step);
-    Some(Growth { step, executions: starts.len(), from, to, until_full, jumps, unseen })
+    Some(Growth { module, last, step, executions: starts.len(), from, to, until_full, jumps, unseen })
 }
 
 /// The rises that are two steps and more: their sum, and how many executions fewer were seen than they stand for.
@@ -66,7 +89,7 @@ fn jumps(rises: &[i128], step: Bytes) -> (Bytes, u64) {
 
 /// Of what a steady rise kept alive, the part that can be outputs of the module itself.
 pub(super) fn kept_outputs(case: &Case) -> Option<Bytes> {
-    let growth = growth(case).filter(|_| !op_by_op::runs_op_by_op(case))?;
+    let growth = of_module(case).filter(|_| !op_by_op::runs_op_by_op(case))?;
     let kept = growth.to.saturating_sub(growth.from);
     let executions = kept.0.checked_div(growth.step.0)?;
     Some(kept.min(Bytes(case.space?.outputs_bytes.0.saturating_mul(executions))))
@@ -86,8 +109,8 @@ fn steady(rises: &[i128]) -> Option<Bytes> {
 }
 
 /// The first execution after one that started with `in_use` whose launch finds too little room.
-fn until_full(case: &Case, in_use: Bytes, step: Bytes) -> Option<u64> {
-    let room = case.capacity()?.saturating_sub(case.space?.launch_need_bytes).saturating_sub(in_use);
+fn until_full(case: &Case, in_use: Bytes, launch: Bytes, step: Bytes) -> Option<u64> {
+    let room = case.capacity()?.saturating_sub(launch).saturating_sub(in_use);
     Some(room.0.checked_div(step.0)?.saturating_add(1))
 }
 
@@ -98,8 +121,9 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         return None;
     }
     let growth = growth(case)?;
-    let module = case.module?;
-    let failed = case.own_failure().is_some();
+    let last = case.report.executions.get(growth.last)?;
+    let failed = case.failure.and_then(|f| f.execution);
+    let failed = failed.is_some_and(|(_, e)| e.module.as_deref() == last.module.as_deref());
     let (title, severity) = match failed {
         true => ("Memory grew with each execution until none was left", Severity::Error),
         false => ("Memory grows with each execution", Severity::Warning),
@@ -107,13 +131,15 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let mut draft = Draft::new("grows-per-execution", severity, title);
     let mut sentence = format!(
         "In use when {} starts: from {} to {} over {}, {} more each time",
-        name(&module.name),
+        name(growth.module),
         growth.from,
         growth.to,
         count(growth.executions as u64, "execution"),
         growth.step
     );
-    let outputs = case.space.map_or(Bytes::ZERO, |s| s.outputs_bytes);
+    // Of a program without a plan nobody knows which of what it allocates are outputs.
+    let own = case.space.filter(|_| case.module.is_some_and(|m| m.name == growth.module));
+    let outputs = own.map_or(Bytes::ZERO, |s| s.outputs_bytes);
     if let Some(times) = growth.step.share_of(outputs).filter(|t| (0.95..20.0).contains(t)) {
         sentence += &format!(" = {times:.2}× its new outputs ({outputs})");
         draft = draft.bytes("outputs_bytes", outputs, Evidence::Read).number(
@@ -122,22 +148,27 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
             Evidence::Read,
         );
     }
+    let lost = case.pool.is_some_and(|(_, pool)| pool.chain_breaks > 0);
     if growth.unseen > 0 {
-        let lost = case.pool.is_some_and(|(_, pool)| pool.chain_breaks > 0);
         sentence += &format!(
-            "; but {} where {}, as much as {} make",
+            "; but {} where {}, as if {} had run there",
             growth.jumps,
             if lost { "events were lost" } else { "nothing was seen to start" },
-            count(growth.jumps.0.div_ceil(growth.step.0.max(1)), "execution")
+            count(growth.unseen, "more execution")
         );
         draft = draft.number("executions_unseen", growth.unseen as f64, Evidence::Inferred);
     }
     sentence += ".";
-    if let Some((held, bytes)) = held_outputs(case) {
-        sentence += &format!(" Still alive at the last start: {held}");
-        let rest = growth.to.saturating_sub(growth.from).saturating_sub(bytes);
+    if let Some(held) = held_outputs(case, &growth) {
+        sentence += &format!(" Still alive at the last start: {}", held.words);
+        let lost_in_part = held.lost_in_part;
+        if lost_in_part.0 > 0 {
+            sentence += &format!(" and {lost_in_part} of executions that the capture lost in part");
+        }
+        let rest = growth.to.saturating_sub(growth.from).saturating_sub(held.bytes + lost_in_part);
         if growth.unseen > 0 && rest >= growth.step {
-            sentence += &format!("; the other {rest} of the growth came where nothing was seen");
+            let why = if lost { "is not explained: events were lost" } else { "came where nothing was seen" };
+            sentence += &format!("; the other {rest} of the growth {why}");
         }
         sentence += ".";
     }
@@ -150,8 +181,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         [] => String::new(),
         some => format!(" Between two executions ran {}.", words::list(some)),
     };
-    let function = fixes::function(case);
-    let last = case.executions_here().last().map(|(i, _)| *i);
+    let function = words::function(words::base(growth.module));
     let draft = draft
         .sentence(sentence)
         .bytes("growth_bytes", growth.step, Evidence::Measured)
@@ -165,7 +195,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         .fix(release(case, &growth, &function))
         .fix(fixes::drop_outputs(case))
         .fix(to_host(&function))
-        .at("execution", last, "bytes in use at each start")
+        .at("execution", growth.last, "bytes in use at each start")
         .at("live", None, "the arrays alive at the last start, by execution");
     let draft =
         if holders.is_empty() { draft } else { draft.at("between", None, "what ran between two executions") };
@@ -192,26 +222,36 @@ fn to_host(function: &str) -> crate::model::Fix {
     fix
 }
 
-/// `outputs of jit_step of executions 0 to 8 (936.00 MiB)`.
-fn held_outputs(case: &Case) -> Option<(String, Bytes)> {
-    let of_module = |m: &Option<String>| {
-        let (Some(m), Some(own)) = (m, case.module) else { return false };
-        *m == own.name || *m == own.base_name
-    };
-    let groups: Vec<_> = case
-        .report
-        .live_at_last_start
-        .iter()
-        .filter(|g| g.kind == LiveKind::Outputs && g.execution.is_some() && of_module(&g.module))
-        .collect();
-    let numbers = || groups.iter().filter_map(|g| g.execution);
+/// What executions left alive.
+#[derive(Debug)]
+struct Held {
+    /// `outputs of jit_step from executions 0 to 8 (936.00 MiB)`.
+    words: String,
+    bytes: Bytes,
+    /// Of executions that the capture lost in part and does not number.
+    lost_in_part: Bytes,
+}
+
+fn held_outputs(case: &Case, growth: &Growth) -> Option<Held> {
+    let base = words::base(growth.module);
+    let of_module = |m: &Option<String>| m.as_deref().is_some_and(|m| m == growth.module || m == base);
+    let all = case.report.live_at_last_start.iter();
+    let (numbered, lost): (Vec<&LiveGroup>, Vec<&LiveGroup>) = all
+        .filter(|g| g.kind == LiveKind::Outputs && of_module(&g.module))
+        .partition(|g| g.execution.is_some());
+    let numbers = || numbered.iter().filter_map(|g| g.execution);
     let (first, last) = (numbers().min()?, numbers().max()?);
-    if groups.len() < 2 {
+    if numbered.len() < 2 {
         return None;
     }
-    let bytes: Bytes = groups.iter().map(|g| g.bytes).sum();
-    let own = words::name(&case.module?.base_name);
-    Some((format!("outputs of {own} from executions {first} to {last} ({bytes})"), bytes))
+    let bytes: Bytes = numbered.iter().map(|g| g.bytes).sum();
+    let planned = case.module.is_some_and(|m| m.name == growth.module);
+    let what = if planned { "outputs" } else { "arrays" };
+    Some(Held {
+        words: format!("{what} of {} from executions {first} to {last} ({bytes})", name(base)),
+        bytes,
+        lost_in_part: lost.iter().map(|g| g.bytes).sum(),
+    })
 }
 
 /// The Python events between executions that store things away, else the first few.

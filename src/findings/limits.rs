@@ -1,11 +1,10 @@
 //! What the capture cannot tell: printed, not hidden, and only where it applies.
 
-use super::case::Case;
+use super::case::{Case, Names};
 use super::op_by_op;
 use super::words::{count, name, percent};
 use crate::model::{Backend, Limit, LiveKind, Outcome, Role, SourceKind};
 use crate::units::Bytes;
-use std::collections::HashSet;
 
 /// The limits that apply. `no_events` are the reasons that fit this capture for why it has no allocator events, if it has none.
 #[must_use]
@@ -109,15 +108,8 @@ fn unknown_outcomes(case: &Case) -> Said {
 
 /// A module that ran, or failed to compile, and has no plan here.
 fn no_plan(case: &Case) -> Said {
-    let modules = &case.report.modules;
-    let ids: HashSet<&str> = modules.iter().map(|m| m.program_id.as_str()).collect();
-    let names: HashSet<&str> = modules.iter().flat_map(|m| [m.name.as_str(), m.base_name.as_str()]).collect();
-    // As `is_of` tells for one module.
-    let missing = |e: &&crate::model::Execution| match (e.program_id.as_deref(), e.module.as_deref()) {
-        (Some(id), _) => !ids.contains(id),
-        (None, name) => name.is_none_or(|name| !names.contains(name)),
-    };
-    let one = case.report.executions.iter().filter(|e| e.module.is_some()).find(missing);
+    let known = Names::of(case.report);
+    let one = case.report.executions.iter().filter(|e| e.module.is_some()).find(|e| !known.have(e));
     if let Some(e) = one {
         let module = name(e.module.as_deref()?);
         return Some((

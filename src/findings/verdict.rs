@@ -103,7 +103,18 @@ fn why(case: &Case) -> Option<String> {
     if op_by_op::runs_op_by_op(case) {
         return Some("The program runs op by op: outputs of earlier operations that are still referenced fill the pool.".into());
     }
-    let (space, capacity) = (case.space?, case.capacity()?);
+    let growth = || {
+        let growth = grows_per_execution::growth(case)?;
+        let own = case.module.is_none_or(|m| m.name == growth.module);
+        let of = if own { String::new() } else { format!(" of {}", name(growth.module)) };
+        Some(format!("{} more stayed in use after each execution{of}", growth.step))
+    };
+    let Some(space) = case.space else {
+        // Without a plan of what failed, a steady rise at its own starts is all there is to say.
+        case.failure?.execution?;
+        return growth().map(|grew| format!("{grew}."));
+    };
+    let capacity = case.capacity()?;
     let unit = Unit::of(space.need_bytes.max(capacity));
     let (need, pool) = (unit.with_name(space.need_bytes), unit.with_name(capacity));
     if case.over().is_some() {
@@ -117,8 +128,8 @@ fn why(case: &Case) -> Option<String> {
             "{empty}, and the free bytes suffice, but the largest free piece is about {largest}."
         ));
     }
-    if let Some(growth) = grows_per_execution::growth(case) {
-        return Some(format!("{empty}, but {} more stayed in use after each execution.", growth.step));
+    if let Some(grew) = growth() {
+        return Some(format!("{empty}, but {grew}."));
     }
     let others = case.other_live()?;
     Some(format!("{empty}, but {} of arrays that are not its arguments were alive.", unit.with_name(others)))
@@ -148,7 +159,7 @@ fn at_risk(case: &Case) -> Said {
     if let Some(growth) =
         (!op_by_op::runs_op_by_op(case)).then(|| grows_per_execution::growth(case)).flatten()
     {
-        let module = name(base(&case.module?.name));
+        let module = name(base(growth.module));
         let mut sentence =
             format!("It ran, but memory grows by {} with each execution of {module}", growth.step);
         let mut evidence = Evidence::Measured;

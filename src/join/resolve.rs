@@ -57,7 +57,7 @@ pub(super) fn resolve(
     (joined, warnings.into_iter().collect())
 }
 
-/// Numbers executions within their module and device.
+/// Numbers executions within their module and device: the allocator tells it, and where none is known the device's number.
 fn number(run: &Run, modules: &[Module], joined: &mut [JoinedExecution]) {
     #[derive(PartialEq, Eq, Hash)]
     enum Key<'a> {
@@ -66,7 +66,7 @@ fn number(run: &Run, modules: &[Module], joined: &mut [JoinedExecution]) {
         Name(&'a str),
         Nothing,
     }
-    let mut counts: HashMap<(Key<'_>, Option<u32>, Option<usize>), u32> = HashMap::new();
+    let mut counts: HashMap<(Key<'_>, Result<usize, Option<u32>>), u32> = HashMap::new();
     for (i, one) in joined.iter_mut().enumerate().take(run.len()) {
         let Some(e) = run.execution(i) else { break };
         let key = match (one.module, e.program(), e.module()) {
@@ -75,7 +75,7 @@ fn number(run: &Run, modules: &[Module], joined: &mut [JoinedExecution]) {
             (_, _, Some((name, _))) => Key::Name(name),
             _ => Key::Nothing,
         };
-        let n = counts.entry((key, e.device(), e.allocator())).or_insert(0);
+        let n = counts.entry((key, e.allocator().ok_or(e.device()))).or_insert(0);
         one.number = *n;
         *n += 1;
     }

@@ -34,7 +34,7 @@ impl Run {
         executions::name_by_calls(&mut recorder);
         executions::name_by_work(&mut recorder);
         executions::allocators(&mut recorder, &parts);
-        executions::kernels(&mut recorder, &parts);
+        executions::kernels(&mut recorder, &parts, only_device(index));
         let origin = recorder.first.unwrap_or(0);
         let since = |at: i64| at.saturating_sub(origin);
         let (sorted, listed, rank) = executions::sort(&mut recorder, &parts, origin);
@@ -133,6 +133,13 @@ impl Run {
             warnings,
         }
     }
+}
+
+/// The ordinal of the GPU, where the capture has one alone.
+fn only_device(index: &Index) -> Option<u16> {
+    let mut ordinals = index.planes.iter().filter_map(|p| p.ordinal("/device:GPU:"));
+    let first = ordinals.next()?;
+    ordinals.all(|o| o == first).then(|| u16::try_from(first).ok()).flatten()
 }
 
 fn allocator(mut record: AllocatorRecord, origin: i64, rank: &[u32]) -> Allocator {

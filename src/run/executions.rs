@@ -124,6 +124,30 @@ pub(super) fn allocators(recorder: &mut Recorder, parts: &Parts) {
     }
 }
 
+/// Devices that no kernel told: that of the others which took from the same allocator, whose name need not have the number of
+/// the plane; without an allocator that of the thread's others, else the only one there is.
+fn other_devices(recorder: &mut Recorder, only: Option<u16>) {
+    let mut of_allocators = HashMap::new();
+    let mut of_lines = HashMap::new();
+    for e in recorder.executions.iter().filter(|e| e.kernels > 0 && e.device != u16::MAX) {
+        agree(&mut of_allocators, e.allocator, e.device);
+        agree(&mut of_lines, e.line, e.device);
+    }
+    for e in recorder.executions.iter_mut().filter(|e| e.kernels == 0 && e.flags & flag::HOST == 0) {
+        let device = match e.allocator {
+            u16::MAX if e.device == u16::MAX => of_lines.get(&e.line).copied().flatten().or(only),
+            u16::MAX => None,
+            allocator => of_allocators.get(&allocator).copied().flatten(),
+        };
+        e.device = device.unwrap_or(e.device);
+    }
+}
+
+/// Notes a value under a key; nothing where two differ.
+fn agree<K: Eq + std::hash::Hash>(all: &mut HashMap<K, Option<u16>>, key: K, value: u16) {
+    all.entry(key).and_modify(|v| *v = v.filter(|v| *v == value)).or_insert(Some(value));
+}
+
 /// Where no allocation told: the device's allocator, the one of the same thread, the only one there is.
 fn other_allocators(recorder: &mut Recorder) {
     let kinds: Vec<_> = recorder.allocators.iter().map(|a| kind_of(&a.name)).collect();
@@ -131,10 +155,7 @@ fn other_allocators(recorder: &mut Recorder) {
         (0..kinds.len()).filter(|&i| kinds.get(i).is_some_and(|k| k.0 == AllocatorKind::Device)).collect();
     let mut of_lines: HashMap<u32, Option<u16>> = HashMap::new();
     for e in recorder.executions.iter().filter(|e| e.allocator != u16::MAX) {
-        of_lines
-            .entry(e.line)
-            .and_modify(|a| *a = a.filter(|a| *a == e.allocator))
-            .or_insert(Some(e.allocator));
+        agree(&mut of_lines, e.line, e.allocator);
     }
     for e in recorder.executions.iter_mut().filter(|e| e.allocator == u16::MAX && e.flags & flag::HOST == 0) {
         let by_device = of_devices.iter().copied().find(|&i| {
@@ -151,8 +172,8 @@ fn other_allocators(recorder: &mut Recorder) {
     }
 }
 
-/// Counts the kernels of each execution, and takes their program.
-pub(super) fn kernels(recorder: &mut Recorder, parts: &Parts) {
+/// Counts the kernels of each execution, and takes their program. `only` is the device where the capture has one alone.
+pub(super) fn kernels(recorder: &mut Recorder, parts: &Parts, only: Option<u16>) {
     let devices: Vec<_> = recorder.devices.iter().enumerate().map(|(i, d)| (i as u16, &d.kernels)).collect();
     let kernels = Kernels::new(&devices);
     let ordinals: Vec<u16> = recorder.devices.iter().map(|d| d.ordinal as u16).collect();
@@ -196,6 +217,7 @@ pub(super) fn kernels(recorder: &mut Recorder, parts: &Parts) {
         });
     }
     other_allocators(recorder);
+    other_devices(recorder, only);
     for e in recorder.executions.iter_mut() {
         // A launch without a kernel: those of CUDA graphs have no label, and the profiler drops some.
         let recorded = recorder.devices.iter().any(|d| d.ordinal as u16 == e.device && d.labelled);

@@ -345,23 +345,43 @@ fn a_memory_profile_beside_a_capture() {
         pool_growths: 0,
         least_free: None,
     });
-    let mut profile = profile("keep-after.prof");
-    for device in profile
-        .totals
-        .iter_mut()
-        .map(|t| &mut t.device)
-        .chain(profile.stacks.iter_mut().map(|s| &mut s.device))
-    {
-        if device.is_some() {
-            *device = Some("cuda:0".into());
+    let of_device = |name: &str| {
+        let mut profile = profile("keep-after.prof");
+        let totals = profile.totals.iter_mut().map(|t| &mut t.device);
+        for device in totals.chain(profile.stacks.iter_mut().map(|s| &mut s.device)) {
+            if device.is_some() {
+                *device = Some(name.into());
+            }
         }
+        profile
+    };
+    // `cuda:5` is the one device of a process of several, which counts its own from 0.
+    for device in ["cuda:0", "gpu:0", "cuda:5", "plugin:0"] {
+        let mut report = report.clone();
+        add_memory_profile(&mut report, &of_device(device), 25);
+        let before = &report.memory_profile.as_ref().unwrap().before_capture;
+        let told: Vec<_> = before.iter().map(|m| (m.chunk_bytes.0, m.count, m.places.len())).collect();
+        assert_eq!(told, [(8_388_608, 1, 2), (524_288, 1, 1)], "{device}");
+        assert!(before.iter().all(|m| m.evidence == Evidence::Inferred));
+        assert_eq!(report.warnings, []);
+        shows(&report);
     }
-    add_memory_profile(&mut report, &profile, 25);
-    let before = &report.memory_profile.as_ref().unwrap().before_capture;
-    let told: Vec<_> = before.iter().map(|m| (m.chunk_bytes.0, m.count, m.places.len())).collect();
-    assert_eq!(told, [(8_388_608, 1, 2), (524_288, 1, 1)]);
-    assert!(before.iter().all(|m| m.evidence == Evidence::Inferred));
-    shows(&report);
+    // Arrays on another platform are none of this pool.
+    report.platform.vendor = Some("Nvidia".into());
+    for device in ["cpu:0", "tpu:0", "TPU_0(process=0,(0,0,0,0))", "rocm:0"] {
+        let mut report = report.clone();
+        add_memory_profile(&mut report, &of_device(device), 25);
+        let section = report.memory_profile.as_ref().unwrap();
+        assert_eq!((section.before_capture.len(), section.before_capture_rest.len()), (0, 0), "{device}");
+        assert_eq!(report.warnings[0].code, "memory-profile-platform");
+        shows(&report);
+    }
+    // Of several devices without the pool's ordinal none is guessed.
+    let mut several = of_device("cuda:5");
+    several.totals[1].device = Some("cuda:6".into());
+    add_memory_profile(&mut report, &several, 25);
+    assert_eq!(report.memory_profile.as_ref().unwrap().before_capture, []);
+    assert_eq!(report.warnings, []);
 }
 
 #[test]

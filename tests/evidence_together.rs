@@ -327,6 +327,33 @@ fn a_profile_has_the_parts_of_a_sum() {
     assert_eq!(match_rest(&profile, Some("cuda:0"), "GPU_0_bfc", Bytes(sum)), None);
 }
 
+/// Arrays of the host are no part of a GPU's pool.
+#[test]
+fn a_profile_of_another_platform_says_nothing_of_the_capture() {
+    let (Some(capture), Some(profile)) =
+        (support::capture("s5_other_live"), support::shared("captures/made/cpu-jax0.10.2-memory.prof"))
+    else {
+        return;
+    };
+    let packed = std::fs::read(profile).unwrap();
+    let bytes = oomscope::analysis::unpacked(&packed.as_slice(), "memory.prof", 1 << 20).unwrap();
+    let mut session = session(&capture);
+    session.add_memory_profile(&bytes).unwrap();
+    let report = session.report(&whole());
+    let section = report.memory_profile.as_ref().unwrap();
+    assert_eq!((section.before_capture.len(), section.before_capture_rest.len()), (0, 0));
+    assert_eq!(section.totals[0].bytes, Bytes(13_631_488), "what it holds is shown all the same");
+    let [warning] = report.warnings.as_slice() else { panic!("{:#?}", report.warnings) };
+    assert!(
+        warning.message.starts_with(
+            "The memory profile is of another platform: its arrays are on cpu:0, the capture is of a GPU (Nvidia)."
+        ),
+        "{}",
+        warning.message
+    );
+    assert!(text(&report).contains("of another platform"));
+}
+
 /// What a TPU reserves for a program is its temp and a little more: 20.02 GiB in the events of this capture.
 #[test]
 fn a_tpu_program_that_was_not_loaded() {

@@ -1,6 +1,7 @@
 //! A device memory profile as a report, and beside a capture.
 
 use super::{finding, fix, limit};
+use crate::arrange::Arrange;
 use crate::evidence::memory_profile::{MemoryProfile, StackChange, Tree, changes, match_rest, match_sizes};
 use crate::model::{
     AllocatorKind, Backend, Cut, MemoryProfileReport, Number, Platform, Report, Severity, SourceInfo,
@@ -50,8 +51,14 @@ const MOST_DEVICES: usize = 64;
 /// the capture, which knows only their sizes. To be called before the report's lists are cut.
 pub fn add_memory_profile(report: &mut Report, profile: &MemoryProfile, top: usize) {
     let mut section = section(profile, Vec::new(), top);
+    if let Some(sentence) = of_another_platform(profile, &report.platform) {
+        report.warnings.push(Warning::new("memory-profile-platform", sentence));
+        report.memory_profile = Some(section);
+        return;
+    }
     let of_devices = report.allocators.iter().filter(|a| a.kind == AllocatorKind::Device);
     for allocator in of_devices.take(MOST_DEVICES) {
+        let Some(device) = device_of(profile, allocator.device) else { continue };
         // An array of before the capture is known by itself, with an address, where it was freed in it.
         let sizes: Vec<(Bytes, u64)> = allocator
             .live_at_peak
@@ -59,7 +66,6 @@ pub fn add_memory_profile(report: &mut Report, profile: &MemoryProfile, top: usi
             .filter(|a| a.origin == BEFORE_CAPTURE && a.address.is_some())
             .map(|a| (a.allocated_bytes, 1))
             .collect();
-        let device = device_of(profile, allocator.device);
         section.before_capture.extend(match_sizes(profile, device, &sizes));
         // What is left of the sum of before the capture has no address: nothing of it ended in the capture.
         let rest = allocator.live_at_peak.iter().filter(|a| a.bytes.is_none() && a.address.is_none());
@@ -71,13 +77,55 @@ pub fn add_memory_profile(report: &mut Report, profile: &MemoryProfile, top: usi
     report.memory_profile = Some(section);
 }
 
-/// The name that a profile has for a device: `cuda:0`, `rocm:0`, `gpu:0`; `None` for all where it has none for it.
-fn device_of(profile: &MemoryProfile, ordinal: Option<u32>) -> Option<&str> {
-    let ordinal = ordinal?.to_string();
-    profile.totals.iter().filter_map(|t| t.device.as_deref()).find(|name| {
+/// The devices that a profile names.
+fn devices(profile: &MemoryProfile) -> impl Iterator<Item = &str> {
+    profile.totals.iter().filter_map(|t| t.device.as_deref())
+}
+
+/// Why nothing of a profile can be an array of a capture: none of its devices is of the capture's platform.
+fn of_another_platform(profile: &MemoryProfile, platform: &Platform) -> Option<String> {
+    let vendor = platform.vendor.as_deref().unwrap_or_default().to_ascii_lowercase();
+    // A device whose kind is not known can be any.
+    let is_other = |name: &str| {
+        let other_kind = platform.backend.zip(backend_of(name)).is_some_and(|(a, b)| a != b);
+        let name = name.to_ascii_lowercase();
+        let other_vendor = (name.starts_with("cuda") && vendor.starts_with("amd"))
+            || (name.starts_with("rocm") && vendor.starts_with("nvidia"));
+        other_kind || other_vendor
+    };
+    let first = devices(profile).next().filter(|_| devices(profile).all(is_other))?;
+    let of = match platform.backend? {
+        Backend::Gpu => "a GPU",
+        Backend::Tpu => "a TPU",
+        Backend::Cpu => "a CPU",
+    };
+    let vendor = platform.vendor.as_deref().map_or_else(String::new, |vendor| format!(" ({vendor})"));
+    Some(format!(
+        "The memory profile is of another platform: its arrays are on {}, the capture is of {of}{vendor}. None of them is \
+         looked for in the capture. `jax.profiler.save_device_memory_profile` in the captured process itself writes the one that \
+         belongs to it.",
+        crate::plain::short(first, 24)
+    ))
+}
+
+/// The device of a profile that an allocator is of: the one of an accelerator with its ordinal (`cuda:0`, `rocm:0`, `gpu:0`),
+/// else the only one there is: a process of many counts its own from 0. `Some(None)` stands for a profile that names no
+/// device, `None` for one that has no such device.
+fn device_of(profile: &MemoryProfile, ordinal: Option<u32>) -> Option<Option<&str>> {
+    if devices(profile).next().is_none() {
+        return Some(None);
+    }
+    let ordinal = ordinal.map(|ordinal| ordinal.to_string());
+    let mut accelerators: Vec<&str> =
+        devices(profile).filter(|d| backend_of(d) != Some(Backend::Cpu)).collect();
+    accelerators.arrange();
+    accelerators.dedup();
+    let has_ordinal = |name: &&&str| {
         let at = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
-        !name.to_ascii_lowercase().contains("cpu") && name[at..] == ordinal
-    })
+        ordinal.as_deref() == Some(&name[at..])
+    };
+    let only = if let [only] = accelerators.as_slice() { Some(only) } else { None };
+    accelerators.iter().find(has_ordinal).or(only).map(|name| Some(*name))
 }
 
 fn section(profile: &MemoryProfile, changes: Vec<StackChange>, top: usize) -> MemoryProfileReport {
@@ -96,7 +144,12 @@ fn section(profile: &MemoryProfile, changes: Vec<StackChange>, top: usize) -> Me
 }
 
 fn backend(profile: &MemoryProfile) -> Option<Backend> {
-    let name = profile.totals.iter().find_map(|t| t.device.as_deref())?.to_ascii_lowercase();
+    backend_of(devices(profile).next()?)
+}
+
+/// The kind of device of a name such as `cuda:0`.
+fn backend_of(device: &str) -> Option<Backend> {
+    let name = device.to_ascii_lowercase();
     if name.contains("tpu") {
         Some(Backend::Tpu)
     } else if name.contains("cpu") {

@@ -56,6 +56,35 @@ test('the peak is marked, with what is live there, to the byte', async () => {
   assert.deepEqual(complaints, []);
 });
 
+test('a peak of one event is drawn to its full height, in full colour, and the cursor leaves it open', async () => {
+  const file = sharedFile('captures/made/synthetic-a_plan_oom_big_attn.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openPlan(file);
+  const column = await page.locator('.chart-box').evaluate((box) => {
+    const [base, over] = /** @type {HTMLCanvasElement[]} */ ([...box.querySelectorAll('canvas')]);
+    // Where the peak is: event 153 of 0 to 563, in a frame of 76 pixels on the left and 10 on the right.
+    const x = Math.floor(76 + ((base?.width ?? 0) - 86) * (153 / 563));
+    const dots = (/** @type {HTMLCanvasElement | undefined} */ c) => {
+      const all = [...(c?.getContext('2d')?.getImageData(x, 26, 1, 280).data ?? [])];
+      return Array.from({ length: 280 }, (_, i) => all.slice(4 * i, 4 * i + 4));
+    };
+    const isOrange = (/** @type {number[]} */ [r = 0, g = 0, b = 0]) => r > 200 && g > 110 && g < 150 && b < 60;
+    const isBlue = (/** @type {number[]} */ [r = 0, g = 0, b = 0]) => r < 60 && g > 110 && b > 190;
+    const seen = dots(base).map((d) => isOrange(d) || isBlue(d));
+    const covered = dots(over).map(([, , , alpha = 0]) => alpha > 0);
+    return {
+      first: seen.indexOf(true),
+      bare: seen.filter((s, i) => s && !covered[i]).length,
+      all: seen.filter(Boolean).length,
+    };
+  });
+  // 7.14 of the 7.56 GiB that the axis reaches: at most a few pixels below its top.
+  assert.ok(column.first > 0 && column.first < 30, JSON.stringify(column));
+  // The line of the pool and the marks at both ends lie over it, no more.
+  assert.ok(column.all > 200 && column.all - column.bare < 12, JSON.stringify(column));
+  await context.close();
+});
+
 test('forward values that are gone before the backward pass begins are not called kept', async () => {
   const file = sharedFile('captures/public/rocm-mi355x-fused-attn.xplane.pb');
   if (!file) return;

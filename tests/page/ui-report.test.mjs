@@ -237,6 +237,41 @@ test('on paper: black on white, no controls', async () => {
   await context.close();
 });
 
+test('charts are painted anew for paper, in light colours and as wide as the sheet', async () => {
+  const opened = await openReport(S1, { context: { colorScheme: 'dark' } });
+  if (!opened) return;
+  const { page, context } = opened;
+  const theme = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const dark = await theme();
+  await page.getByRole('navigation').getByRole('link', { name: 'Plan' }).click();
+  const chart = page.locator('.chart-box');
+  const before = await chart.boundingBox();
+  // What is on the canvas when the browser prints it: after the page had its say.
+  await page.evaluate(() =>
+    addEventListener('beforeprint', () => {
+      const canvas = document.querySelector('canvas');
+      const { width = 0, height = 0 } = canvas ?? {};
+      const dots = canvas?.getContext('2d')?.getImageData(0, 0, width, height).data ?? [];
+      let blue = 0;
+      for (let i = 0; i < dots.length; i += 4)
+        if ((dots[i] ?? 0) < 60 && (dots[i + 1] ?? 0) > 100 && (dots[i + 2] ?? 0) > 180) blue++;
+      Object.assign(globalThis, { printed: { width, blue: blue / (width * height) } });
+    }),
+  );
+  await page.pdf({ format: 'A4', margin: { top: '1cm', bottom: '1cm', left: '1cm', right: '1cm' } });
+  const base = await page.evaluate(() => Reflect.get(globalThis, 'printed'));
+  assert.equal(base.width, 2 * 718);
+  // The bands of this plan are mostly forward: blue, and a good part of the picture.
+  assert.ok(base.blue > 0.1, JSON.stringify(base));
+  // Whatever lies over it is not printed, since a browser prints what is clear as white.
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.locator('.chart-box .over').isVisible(), false);
+  await page.emulateMedia({ media: 'screen' });
+  assert.equal(await theme(), dark);
+  assert.deepEqual(await chart.boundingBox(), before);
+  await context.close();
+});
+
 test('the self-test runs inside the page', async () => {
   const { page, context } = await openPage();
   await page.getByRole('button', { name: 'Self-test' }).click();

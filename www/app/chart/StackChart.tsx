@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { lastAtOrBefore, type Range, valueAt, within, zoom } from '../lib/scale';
 import { plain } from '../lib/text';
-import { onRepaint } from '../lib/theme';
+import { onPaper, onRepaint } from '../lib/theme';
 import { size } from '../lib/units';
 import { Name, Size } from '../ui/basic';
 import type { Lane, Level, Refused, Series } from './data';
@@ -35,6 +35,9 @@ interface Props {
 
 /** Never more than this many times the whole. */
 const CLOSEST = 1e-6;
+
+/** The width of a chart on paper: that of A4 within its margins. Other sheets scale it. */
+const SHEET = 718;
 
 const NOTHING: readonly Refused[] = [];
 
@@ -68,26 +71,35 @@ export function StackChart(props: Props) {
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    const observer = new ResizeObserver(() => onPaper() || setWidth(element.clientWidth));
     observer.observe(element);
     setWidth(element.clientWidth);
     return () => observer.disconnect();
   }, []);
 
-  const drawOver = () => {
-    const ctx = over.current?.getContext('2d');
+  /** Where things lie, and in how many dots for a pixel. */
+  const place = () => {
     const c = now.current;
-    if (ctx)
-      paintOver(ctx, c.f, devicePixelRatio, c.picture, {
-        selected: c.props.selected,
-        hover: c.hover,
-        drag: drag.current,
-      });
+    return onPaper()
+      ? { ...c, f: frame(SHEET, c.f.height, c.picture.lanes.length), density: Math.max(2, devicePixelRatio) }
+      : { ...c, density: devicePixelRatio };
+  };
+  const drawOver = () => {
+    // On paper what is clear is white: there all goes on one canvas.
+    const canvas = onPaper() ? base.current : over.current;
+    const ctx = canvas?.getContext('2d');
+    if (!canvas || !ctx) return;
+    const c = place();
+    if (canvas === over.current) {
+      ctx.resetTransform();
+      ctx.clearRect(0, 0, canvas.width, canvas.height);
+    }
+    paintOver(ctx, c.f, c.density, c.picture, { selected: c.props.selected, hover: c.hover, drag: drag.current });
   };
   const draw = () => {
-    const c = now.current;
+    const c = place();
     if (c.f.width <= 0) return;
-    const density = devicePixelRatio;
+    const { density } = c;
     for (const [canvas, wide, high] of [
       [base.current, c.f.width, c.f.height],
       [over.current, c.f.width, c.f.height],
@@ -100,9 +112,10 @@ export function StackChart(props: Props) {
         canvas.width = pixels;
         canvas.height = Math.round(high * density);
       }
-      canvas.style.width = `${Math.max(0, wide)}px`;
-      canvas.style.height = `${high}px`;
+      canvas.style.width = onPaper() ? '100%' : `${Math.max(0, wide)}px`;
+      canvas.style.height = onPaper() ? 'auto' : `${high}px`;
     }
+    if (box.current !== null) box.current.style.height = onPaper() ? 'auto' : `${c.f.height}px`;
     const ctx = base.current?.getContext('2d');
     if (ctx) paint(ctx, c.f, c.picture, density);
     drawOver();

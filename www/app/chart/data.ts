@@ -1,6 +1,6 @@
 /** What a chart of bytes is made of. */
 
-import type { Range } from '../lib/scale';
+import { lastAtOrBefore, type Range } from '../lib/scale';
 
 /** One layer of the stack. */
 export interface Band {
@@ -120,40 +120,20 @@ export function busy(s: Series, waits: readonly number[]): Range {
     : whole;
 }
 
-/** For each pixel column of a window: the sample with the most bytes and the one with the least, by index. */
-export function columns(
-  s: Series,
-  window: Range,
-  width: number,
-): { most: Int32Array; least: Int32Array; dense: boolean } {
+/** For each pixel column of a window the sample with the most bytes, by index; -1 before the first. */
+export function columns({ xs, totals }: Series, window: Range, width: number): Int32Array {
   const most = new Int32Array(width).fill(-1);
-  const least = new Int32Array(width).fill(-1);
   const per = (window.to - window.from) / width;
-  const { xs, totals } = s;
-  let i = 0;
   // The last sample at or before the window's start holds at its start.
-  let low = 0;
-  let high = xs.length;
-  while (low < high) {
-    const mid = (low + high) >>> 1;
-    if ((xs[mid] as number) <= window.from) low = mid + 1;
-    else high = mid;
-  }
-  i = low - 1;
-  let dense = false;
+  let i = lastAtOrBefore(xs, window.from);
   for (let c = 0; c < width; c++) {
     const end = window.from + (c + 1) * per;
     let up = i;
-    let down = i;
     let next = i + 1;
-    for (; next < xs.length && (xs[next] as number) < end; next++) {
+    for (; next < xs.length && (xs[next] as number) < end; next++)
       if (up < 0 || (totals[next] as number) > (totals[up] as number)) up = next;
-      if (down < 0 || (totals[next] as number) < (totals[down] as number)) down = next;
-    }
     i = next - 1;
     most[c] = up;
-    least[c] = down;
-    if (up !== down) dense = true;
   }
-  return { most, least, dense };
+  return most;
 }

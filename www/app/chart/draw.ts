@@ -1,6 +1,6 @@
 /** Paints a chart of bytes. All positions are CSS pixels; the context is scaled to the device's. */
 
-import { at, type Range, type Scale } from '../lib/scale';
+import { at, lastAtOrBefore, type Range, type Scale } from '../lib/scale';
 import { color } from '../lib/theme';
 import { byteStep, tickSize, ticksBetween } from '../lib/units';
 import { columns, type Lane, type Level, type Line, type Refused, type Series, type SpanKind } from './data';
@@ -61,23 +61,23 @@ function stripes(ctx: CanvasRenderingContext2D, ink: string): CanvasPattern | nu
   return ctx.createPattern(tile, 'repeat');
 }
 
+const fontOf = (): string => `11px ${getComputedStyle(document.body).fontFamily}`;
+
 export function paint(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, density: number): void {
   ctx.setTransform(density, 0, 0, density, 0, 0);
   ctx.clearRect(0, 0, f.width, f.height);
   const x = xScale(f, p.window);
   const y = yScale(f, p.top);
-  ctx.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+  ctx.font = fontOf();
   graticule(ctx, f, p, x, y);
   ctx.save();
   ctx.beginPath();
   ctx.rect(f.left, 0, f.width - f.left - f.right, f.height - f.bottom);
   ctx.clip();
-  stack(ctx, f, p, y, density);
+  stack(ctx, f, p, y);
   lanes(ctx, f, p.lanes, x);
   ctx.restore();
-  const write = refused(ctx, f, p, x, y);
-  levels(ctx, f, p, y);
-  write();
+  refused(ctx, f, p, x, y);
 }
 
 /** Words on the ground of the chart, their right end at `px`. */
@@ -91,15 +91,17 @@ function words(ctx: CanvasRenderingContext2D, text: string, px: number, py: numb
   ctx.fillText(text, px, py);
 }
 
-/** What was asked for and not there, sticking out of what was in use. Gives what is to be written, once all is drawn. */
-function refused(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale, y: Scale): () => void {
+/** Where the blocks of what was refused begin, of those in the window. */
+const blocks = (f: Frame, p: Picture, x: Scale, y: Scale) =>
+  p.refused
+    .filter((r) => r.bytes > 0 && r.to >= x.from && r.from <= x.to)
+    .map((r) => ({ r, a: Math.max(f.left, at(x, r.from)), high: Math.max(f.top, at(y, r.inUse + r.bytes)) }));
+
+/** What was asked for and not there, sticking out of what was in use. */
+function refused(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale, y: Scale): void {
   const fill = { failed: stripes(ctx, LANE_COLOR.failed), rescued: stripes(ctx, LANE_COLOR.rescued) };
-  const seen = p.refused.filter((r) => r.bytes > 0 && r.to >= x.from && r.from <= x.to);
-  const from = (r: Refused) => Math.max(f.left, at(x, r.from));
-  const top = (r: Refused) => Math.max(f.top, at(y, r.inUse + r.bytes));
   ctx.lineWidth = 2;
-  for (const r of seen) {
-    const [a, high] = [from(r), top(r)];
+  for (const { r, a, high } of blocks(f, p, x, y)) {
     const wide = Math.max(a + 4, at(x, Math.min(r.to, x.to))) - a;
     const tall = at(y, r.inUse) - high;
     ctx.fillStyle = fill[r.kind] ?? color(LANE_COLOR[r.kind]);
@@ -107,15 +109,15 @@ function refused(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale, 
     ctx.strokeStyle = color(LANE_COLOR[r.kind]);
     ctx.strokeRect(a + 1, high + 1, wide - 2, Math.max(0, tall - 2));
   }
-  return () => {
-    let free = f.left;
-    for (const r of seen) {
-      // To its left, where there is room between it and the one before.
-      if (from(r) - ctx.measureText(r.label).width - 12 > free)
-        words(ctx, r.label, from(r) - 6, top(r) + 8, LANE_COLOR[r.kind]);
-      free = from(r);
-    }
-  };
+}
+
+/** What each block is, to its left where there is room between it and the one before. */
+function refusedNames(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale, y: Scale): void {
+  let free = f.left;
+  for (const { r, a, high } of blocks(f, p, x, y)) {
+    if (a - ctx.measureText(r.label).width - 12 > free) words(ctx, r.label, a - 6, high + 8, LANE_COLOR[r.kind]);
+    free = a;
+  }
 }
 
 /** The grid of the instrument: fine lines at round values, their labels outside. */
@@ -136,7 +138,9 @@ function graticule(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale
   ctx.textBaseline = 'top';
   const span = p.window.to - p.window.from;
   const xStep = p.xStep(span, Math.max(2, Math.floor((f.width - f.left - f.right) / 110)));
-  const goesOn = p.refused.find((r) => r.from <= x.to && r.to > x.to)?.goesOn ?? '';
+  let goesOn = p.refused.find((r) => r.from <= x.to && r.to > x.to)?.goesOn ?? '';
+  // The moments come first.
+  if (ctx.measureText(goesOn).width > f.width / 3) goesOn = '→';
   const end = f.width - 1 - (goesOn === '' ? 0 : ctx.measureText(goesOn).width + 12);
   ctx.textAlign = 'right';
   ctx.fillText(goesOn, f.width - 4, f.height - f.bottom + 7);
@@ -152,30 +156,17 @@ function graticule(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, x: Scale
   ctx.stroke();
 }
 
-/** The bands. Where a pixel holds many moments, the most is pale and the least full: both can be read. */
-function stack(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale, density: number): void {
-  const wide = Math.max(1, Math.round((f.width - f.left - f.right) * density));
-  const { most, least, dense } = columns(p.series, p.window, wide);
+/** The bands. Where a pixel holds many moments it shows the fullest: no peak is too short to be seen. */
+function stack(ctx: CanvasRenderingContext2D, f: Frame, p: Picture, y: Scale): void {
+  const wide = Math.max(1, Math.round(f.width - f.left - f.right));
+  const most = columns(p.series, p.window, wide);
   const pattern = p.series.bands.some((b) => b.striped) ? stripes(ctx, '--stripe') : null;
-  if (dense) {
-    ctx.globalAlpha = 0.45;
-    layers(ctx, f, p, y, most, density, pattern);
-    ctx.globalAlpha = 1;
-  }
-  layers(ctx, f, p, y, dense ? least : most, density, pattern);
-  for (const line of p.series.lines) lineAbove(ctx, f, p.series, line, y, most, density);
+  layers(ctx, f, p, y, most, pattern);
+  for (const line of p.series.lines) lineAbove(ctx, f, p.series, line, y, most);
 }
 
 /** A line in steps, broken where its value is unknown. */
-function lineAbove(
-  ctx: CanvasRenderingContext2D,
-  f: Frame,
-  s: Series,
-  line: Line,
-  y: Scale,
-  sample: Int32Array,
-  density: number,
-): void {
+function lineAbove(ctx: CanvasRenderingContext2D, f: Frame, s: Series, line: Line, y: Scale, sample: Int32Array): void {
   ctx.beginPath();
   let open = false;
   for (let c = 0; c < sample.length; c++) {
@@ -186,9 +177,9 @@ function lineAbove(
       continue;
     }
     const py = at(y, (s.totals[i] as number) + (line.above?.[i] ?? 0) + value);
-    if (open) ctx.lineTo(f.left + c / density, py);
-    else ctx.moveTo(f.left + c / density, py);
-    ctx.lineTo(f.left + (c + 1) / density, py);
+    if (open) ctx.lineTo(f.left + c, py);
+    else ctx.moveTo(f.left + c, py);
+    ctx.lineTo(f.left + c + 1, py);
     open = true;
   }
   ctx.strokeStyle = color(line.color);
@@ -204,7 +195,6 @@ function layers(
   p: Picture,
   y: Scale,
   sample: Int32Array,
-  density: number,
   pattern: CanvasPattern | null,
 ): void {
   const below = new Float64Array(sample.length);
@@ -220,26 +210,32 @@ function layers(
     }
     if (any) {
       ctx.beginPath();
-      edge(ctx, f, y, above, density, true);
-      edge(ctx, f, y, below, density, false);
+      edge(ctx, f, y, above, true);
+      edge(ctx, f, y, below, false);
       ctx.closePath();
       ctx.fillStyle = color(band.color);
       ctx.fill();
       if (band.tint > 0) {
-        const alpha = ctx.globalAlpha;
-        ctx.globalAlpha = alpha * band.tint;
+        ctx.globalAlpha = band.tint;
         ctx.fillStyle = color('--panel');
         ctx.fill();
-        ctx.globalAlpha = alpha;
+        ctx.globalAlpha = 1;
       }
       if (band.striped && pattern !== null) {
         ctx.fillStyle = pattern;
         ctx.fill();
       }
-      // A hair of the ground between neighbours, so that they part without colour.
+      // A hair of the ground between neighbours, so that they part without colour: above each other alone, since upright
+      // it would hide what is as narrow.
       if (drawn) {
         ctx.beginPath();
-        edge(ctx, f, y, below, density, true);
+        for (let c = 0, from = 0; c < below.length; c++) {
+          if (below[c + 1] === below[c]) continue;
+          const py = at(y, below[c] as number);
+          ctx.moveTo(f.left + from, py);
+          ctx.lineTo(f.left + c + 1, py);
+          from = c + 1;
+        }
         ctx.strokeStyle = color('--panel');
         ctx.lineWidth = 0.75;
         ctx.stroke();
@@ -251,16 +247,9 @@ function layers(
 }
 
 /** A stepped edge, from left to right or back. Equal neighbours share one line. */
-function edge(
-  ctx: CanvasRenderingContext2D,
-  f: Frame,
-  y: Scale,
-  values: Float64Array,
-  density: number,
-  forth: boolean,
-): void {
+function edge(ctx: CanvasRenderingContext2D, f: Frame, y: Scale, values: Float64Array, forth: boolean): void {
   const n = values.length;
-  const px = (c: number) => f.left + c / density;
+  const px = (c: number) => f.left + c;
   if (forth) {
     ctx.moveTo(px(0), at(y, values[0] ?? 0));
     for (let c = 1; c <= n; c++) {
@@ -338,18 +327,17 @@ export function paintOver(
   over: { readonly selected: number; readonly hover: number | null; readonly drag: Range | null },
 ): void {
   ctx.setTransform(density, 0, 0, density, 0, 0);
-  ctx.clearRect(0, 0, f.width, f.height);
   const x = xScale(f, p.window);
   const y = yScale(f, p.top);
   const inside = (v: number) => v >= p.window.from && v <= p.window.to;
-  const vertical = (v: number, style: string, width: number, dash: number[]) => {
+  const vertical = (v: number, style: string, width: number, dash: number[], to = f.height - f.bottom) => {
     const px = Math.round(at(x, v)) + 0.5;
     ctx.strokeStyle = style;
     ctx.lineWidth = width;
     ctx.setLineDash(dash);
     ctx.beginPath();
     ctx.moveTo(px, 4);
-    ctx.lineTo(px, f.height - f.bottom);
+    ctx.lineTo(px, to);
     ctx.stroke();
     ctx.setLineDash([]);
     return px;
@@ -361,6 +349,13 @@ export function paintOver(
     ctx.fillRect(Math.min(a, b), f.top, Math.abs(b - a), f.height - f.top - f.bottom);
   }
   if (over.hover !== null && inside(over.hover)) vertical(over.hover, color('--ink-soft'), 1, [3, 3]);
+  const chosen = inside(over.selected);
+  // Open over the data: a peak can be as narrow as the line.
+  const high = p.series.totals[Math.max(0, lastAtOrBefore(p.series.xs, over.selected))] ?? 0;
+  const px = chosen ? vertical(over.selected, color('--focus'), 2, [], at(y, high) - 2) : 0;
+  ctx.font = fontOf();
+  levels(ctx, f, p, y);
+  refusedNames(ctx, f, p, x, y);
   const peak = p.series.xs[p.series.peak];
   if (peak !== undefined && inside(peak)) {
     const px = at(x, peak);
@@ -373,8 +368,7 @@ export function paintOver(
     ctx.closePath();
     ctx.fill();
   }
-  if (inside(over.selected)) {
-    const px = vertical(over.selected, color('--focus'), 2, []);
+  if (chosen) {
     ctx.fillStyle = color('--focus');
     ctx.beginPath();
     ctx.moveTo(px, f.height - f.bottom - 1);
@@ -392,7 +386,7 @@ function silhouette(s: Series, wide: number, width: number, y: Scale): Path2D {
   const kept = silhouettes.get(s);
   if (kept?.wide === wide) return kept.path;
   const path = new Path2D();
-  const { most } = columns(s, s.whole, wide);
+  const most = columns(s, s.whole, wide);
   path.moveTo(0, y.start);
   for (let c = 0; c < wide; c++) {
     const i = most[c] as number;

@@ -14,9 +14,13 @@ export function theme(): Theme {
   }
 }
 
-export function setTheme(to: Theme): void {
+function apply(to: Theme): void {
   if (to === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = to;
+}
+
+export function setTheme(to: Theme): void {
+  apply(to);
   try {
     if (to === 'system') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, to);
@@ -34,16 +38,25 @@ function repaint(): void {
   for (const paint of painters) paint();
 }
 
+let printed = false;
+
+/** Whether the page is being printed: on white, and as wide as a sheet. */
+export const onPaper = (): boolean => printed;
+
+/** Canvases are painted for paper before the browser lays it out: what is painted while it does is lost. */
+function paper(on: boolean): void {
+  printed = on;
+  apply(on ? 'light' : theme());
+  repaint();
+}
+
 /** Calls `paint` whenever the colours change; returns how to stop that. */
 export function onRepaint(paint: () => void): () => void {
   if (painters.size === 0) {
-    for (const query of [
-      '(prefers-color-scheme: dark)',
-      '(prefers-contrast: more)',
-      '(forced-colors: active)',
-      'print',
-    ])
-      matchMedia(query).onchange = repaint;
+    for (const query of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)', '(forced-colors: active)'])
+      matchMedia(query).onchange = () => printed || repaint();
+    addEventListener('beforeprint', () => paper(true));
+    addEventListener('afterprint', () => paper(false));
   }
   painters.add(paint);
   return () => painters.delete(paint);

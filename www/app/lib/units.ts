@@ -64,12 +64,14 @@ export function duration(picoseconds: number): string {
 
 /** A moment on an axis whose ticks are `step` picoseconds apart: only as many decimals as tell the ticks apart. */
 export function tickTime(picoseconds: number, step: number): string {
+  // 50,200 µs are 50.20 ms.
+  const large = Math.max(step, Math.abs(picoseconds) / 10);
   const [unit, one] =
-    step >= 1e12
+    large >= 1e12
       ? (['s', 1e12] as const)
-      : step >= 1e9
+      : large >= 1e9
         ? (['ms', 1e9] as const)
-        : step >= 1e6
+        : large >= 1e6
           ? (['µs', 1e6] as const)
           : (['ns', 1e3] as const);
   const decimals = Math.max(0, Math.ceil(-Math.log10(step / one) - 1e-9));

@@ -151,10 +151,11 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
   };
 
+  // In shares, so that it fits paper too.
   const place = (n: Node) => ({
-    left: `${n.x0}px`,
+    left: `${(n.x0 / width) * 100}%`,
     top: `${n.y0}px`,
-    width: `${n.x1 - n.x0}px`,
+    width: `${((n.x1 - n.x0) / width) * 100}%`,
     height: `${n.y1 - n.y0}px`,
   });
   return (

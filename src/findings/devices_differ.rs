@@ -1,6 +1,6 @@
 //! `devices-differ`: one device holds or reaches more than its peers.
 
-use super::case::Case;
+use super::case::{Case, headroom};
 use super::draft::Draft;
 use super::fixes;
 use super::words::{name, percent};
@@ -40,13 +40,22 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     }
     let failed_here = case.failure.is_some() && case.pool.is_some_and(|(i, _)| i == at);
     let severity = if failed_here { Severity::Warning } else { Severity::Note };
-    let mut fix = fixes::plain(
-        "spread",
-        "Put data and single arrays on all devices, not on the default one: give `jax.device_put` a sharding.",
-        "None.",
-        &format!("The step is as large as on its fullest device: at most {more} can be won there."),
-    );
-    fix.code = Some("x = jax.device_put(x, sharding)".into());
+    // What more it holds may lie where there was room: the tightest moment counts.
+    let tightest = self::median(pools.iter().filter_map(|(_, a)| headroom(a)).collect());
+    let won = tightest.zip(headroom(odd)).map_or(more, |(others, own)| more.min(others.saturating_sub(own)));
+    if won.0 == 0 {
+        sentence += " At its tightest moment it had no less free than the others: for the step nothing is won there.";
+    }
+    let fix = (won.0 > 0).then(|| {
+        let mut fix = fixes::plain(
+            "spread",
+            "Put data and single arrays on all devices, not on the default one: give `jax.device_put` a sharding.",
+            "None.",
+            &format!("The step is as large as on its fullest device: at most {won} can be won there."),
+        );
+        fix.code = Some("x = jax.device_put(x, sharding)".into());
+        fix
+    });
     let draft = Draft::new("devices-differ", severity, "One device holds more than the others")
         .sentence(sentence)
         .bytes("peak_bytes", peak, Evidence::Measured)

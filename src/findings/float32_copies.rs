@@ -6,17 +6,20 @@ use super::draft::Draft;
 use super::words::{name, percent};
 use super::{fixes, peak};
 use crate::hlo::Shape;
-use crate::model::{Buffer, Finding};
+use crate::model::{Buffer, Finding, Role};
 use crate::units::Evidence;
 
-/// float32 buffers at the peak with the shape of a parameter in 16 bits, or made by a conversion from 16 bits.
+/// float32 buffers at the peak that a conversion made, or that have the shape of a parameter in 16 bits: gradients and updates.
+/// A forward result with a parameter's shape is mostly a product whose sums XLA keeps in float32.
 pub(super) fn find(case: &Case) -> Option<Finding> {
     let (detail, module) = (case.detail?, case.module?);
     if !detail.parameters().any(|p| is_half(&p.shape)) {
         return None;
     }
-    let picked =
-        peak::pick(case, |b, dims| dims.element == F32 && (has_half_twin(detail, dims) || is_conversion(b)))?;
+    let picked = peak::pick(case, |b, dims| {
+        let twin = || b.role != Role::Forward && has_half_twin(detail, dims);
+        dims.element == F32 && (is_conversion(b) || twin())
+    })?;
     let at = picked.made_at().map_or_else(String::new, |at| format!(" Made at {at}."));
     let sentence = format!(
         "{} of the values live at the peak of {} ({}) are float32 copies of 16-bit arrays: {}.{at}",

@@ -82,6 +82,10 @@ fn float32_copies_have_a_twin_in_16_bits_and_none_in_32() {
     let twin = with_parameters(&[("params.w", "bf16[4096,1024]{1,0}")]);
     let it = &findings(&report, &twin)["float32-copies"];
     assert_eq!(it.numbers["copies_bytes"].value, (300 * MIB) as f64);
+    // A product in the forward pass with the shape of a parameter: XLA sums in float32.
+    let mut product = report.clone();
+    with_peak(&mut product, &[("f32[4096,1024]{1,0}", 300, 1, Role::Forward)]);
+    assert!(!findings(&product, &twin).contains_key("float32-copies"));
     // Adam's moments are float32 by right.
     let both = with_parameters(&[("params.w", "bf16[4096,1024]{1,0}"), ("mu.w", "f32[4096,1024]{1,0}")]);
     assert!(!findings(&report, &both).contains_key("float32-copies"));

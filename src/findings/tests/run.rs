@@ -302,6 +302,11 @@ fn a_fuller_device_is_named_beside_its_peers() {
     let it = &findings(&report, &Detail::default())["devices-differ"];
     assert_eq!((it.severity, it.numbers["more_bytes"].value), (Severity::Note, (200 * MIB) as f64));
     assert!(it.sentence.starts_with("GPU_5_bfc reached 900.00 MiB, 200.00 MiB more"), "{}", it.sentence);
+    // As much as the others were free: what it held more lay where nothing else was, and to spread it wins nothing.
+    assert!(it.fixes.is_empty() && it.sentence.ends_with("nothing is won there."), "{}", it.sentence);
+    report.allocators[5].free_at_peak_bytes = Some(Bytes(2150 * MIB));
+    let it = &findings(&report, &Detail::default())["devices-differ"];
+    assert!(it.fixes[0].how.contains("at most 150.00 MiB can be won"), "{}", it.fixes[0].how);
 }
 
 #[test]

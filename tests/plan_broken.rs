@@ -13,7 +13,7 @@ use oomscope::hlo::{Hlo, NotHlo};
 use oomscope::plan::{Describer, Plan};
 use oomscope::proto::hlo::stack_frame_index_proto::{FileLocation, StackFrame};
 use oomscope::proto::hlo::*;
-use oomscope::terms::BufferKind;
+use oomscope::terms::{Backend, BufferKind};
 use oomscope::units::Bytes;
 use prost::Message;
 
@@ -232,4 +232,32 @@ fn a_dump_that_is_cut_off_says_so_in_its_report_and_a_whole_one_says_nothing() {
         );
     }
     assert!(read > 100, "{read}");
+}
+
+/// What is needed is a sum: of a part of the allocations it would be too small, and it is unknown. So is the peak of a part of
+/// a schedule.
+#[test]
+fn sums_of_a_plan_that_is_cut_off_are_those_of_the_whole_or_none() {
+    let Some(bytes) = mlp() else { return };
+    let whole = plan_of(&bytes).unwrap();
+    let (mut totals, mut none, mut without_peak) = (0, 0, 0);
+    for cut in (1..bytes.len()).rev().step_by(7) {
+        let Some(plan) = plan_of(&bytes[..cut]) else { continue };
+        if plan.summary.spaces.is_empty() {
+            none += 1;
+            assert_eq!((plan.summary.need(), plan.summary.memory_analysis), (None, None), "cut at {cut}");
+            continue;
+        }
+        totals += 1;
+        assert_eq!(plan.summary.need(), whole.summary.need(), "cut at {cut}");
+        match plan.schedule() {
+            None => without_peak += 1,
+            Some(schedule) => assert_eq!(schedule.peak, whole.schedule().unwrap().peak, "cut at {cut}"),
+        }
+    }
+    assert!(totals > 10 && none > 10 && without_peak > 10, "{totals}, {none}, {without_peak}");
+}
+
+fn plan_of(bytes: &[u8]) -> Option<Plan> {
+    Some(Plan::build(&Hlo::parse(bytes.to_vec()).ok()?, Some(Backend::Gpu)))
 }

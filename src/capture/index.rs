@@ -181,7 +181,7 @@ impl<S: Source> Reader<S> {
         self.index.warn(
             "truncated",
             at,
-            format!("the capture ends at byte {len} inside the part that starts at byte {at}: {how}. What stands before is in the report"),
+            format!("the capture ends at byte {len} inside the part that starts at byte {at}: {how}. What can be told from what stands before is in the report"),
         );
     }
 

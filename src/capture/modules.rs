@@ -21,16 +21,20 @@ pub struct ModuleRef {
 
 /// The modules of a capture, in the order of their metadata keys. Sizes and kinds are not checked here: a TPU capture
 /// has `Hlo Proto` stats that are none.
+///
+/// Writers put the names of stats behind the modules: a file that is cut between them has none. Then every stat of bytes is
+/// taken for a module; none but modules are known there.
 #[must_use]
 pub fn modules(index: &Index) -> Vec<ModuleRef> {
     let mut found = Vec::new();
     for plane in index.planes.iter().filter(|p| p.name == "/host:metadata") {
+        let unnamed = plane.stat_names.is_empty();
         for (&key, stats) in &plane.event_stats {
             let is =
                 |id: i64, name: &str| plane.stat_names.get(id).is_some_and(|n| n.eq_ignore_ascii_case(name));
             let hlo = stats.iter().find_map(|s| match &s.value {
                 OwnedValue::Bytes(range)
-                    if is(s.metadata_id, "Hlo Proto") || is(s.metadata_id, "hlo_proto") =>
+                    if unnamed || is(s.metadata_id, "Hlo Proto") || is(s.metadata_id, "hlo_proto") =>
                 {
                     Some(range.clone())
                 }

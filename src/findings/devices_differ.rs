@@ -44,7 +44,8 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let tightest = self::median(pools.iter().filter_map(|(_, a)| headroom(a)).collect());
     let won = tightest.zip(headroom(odd)).map_or(more, |(others, own)| more.min(others.saturating_sub(own)));
     if won.0 == 0 {
-        sentence += " At its tightest moment it had no less free than the others: for the step nothing is won there.";
+        sentence +=
+            " At its tightest moment it had no less free than the others: for the step nothing is won there.";
     }
     let fix = (won.0 > 0).then(|| {
         let mut fix = fixes::plain(

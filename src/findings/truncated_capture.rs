@@ -64,9 +64,16 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
             "The profiler's buffers overflowed, the process was killed before the capture was written, or the file was cut \
              off. Arrays that came or went in the gap are unknown, and executions in it are not listed; none of them counts as \
              failed.",
-        )
-        .fix(shorter_window())
-        .fix(context_manager());
+        );
+    // A file that ends early lost its end while it was written or copied; full buffers make the totals jump.
+    if damage.is_empty() {
+        draft = draft.fix(shorter_window()).fix(context_manager());
+    } else {
+        draft = draft.fix(copy_again()).fix(context_manager());
+        if !jumps.is_empty() {
+            draft = draft.fix(shorter_window());
+        }
+    }
     for (at, ..) in &jumps {
         draft = draft.at("allocator", *at, "its running total over time");
     }
@@ -75,6 +82,12 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
 
 fn times(n: u64) -> String {
     if n == 1 { "once".into() } else { format!("{n} times") }
+}
+
+fn copy_again() -> crate::model::Fix {
+    let text = "Copy the file again from where it was written, and compare the lengths: a copy made while the profiler still \
+                wrote, or one that broke off, ends early.";
+    fixes::plain("copy-again", text, "None.", "")
 }
 
 fn shorter_window() -> crate::model::Fix {

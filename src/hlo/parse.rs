@@ -6,7 +6,7 @@ use super::ids::Ids;
 use super::instruction::InstrIx;
 use super::known::Known;
 use super::module::{Computation, Hlo, Record, Span};
-use super::read_plan::PlanReader;
+use super::read_plan::{Part, PlanReader};
 use crate::bytes::wire::Kind;
 use crate::proto::hlo::{DeviceAssignmentProto, HloBufferDonorProto, HloInputOutputAliasProto};
 use prost::Message;
@@ -59,7 +59,7 @@ impl Hlo {
             field.kind,
         ) {
             (1, Kind::Bytes) => modules.push(field.part),
-            (3, Kind::Bytes) => plans.push(field.part),
+            (3, Kind::Bytes) => plans.push(Part { at: field.part, whole: field.whole }),
             _ => {}
         });
         match (modules.is_empty(), damage) {
@@ -275,19 +275,31 @@ impl Hlo {
         }
     }
 
-    fn read_plan(&mut self, plans: &[Span]) {
+    fn read_plan(&mut self, plans: &[Part]) {
         let mut reader = PlanReader::new(self);
         let mut notes = Vec::new();
+        let (mut whole, mut summable) = (true, true);
         // Aliases, allocations and traces refer to buffers: these first.
         for &plan in plans {
-            let damage = reader.read_buffers(plan);
-            notes.extend(damage.filter(|_| notes.len() < MOST_WARNINGS));
+            let Some((at, allocations)) = reader.read_buffers(plan) else { continue };
+            (whole, summable) = (false, summable && allocations);
+            let left_out = match allocations {
+                true => "its heap traces are left out",
+                false => "it is left out, since its sums would be too small",
+            };
+            if notes.len() < MOST_WARNINGS {
+                notes.push(format!(
+                    "the buffer assignment is damaged at byte {at} of the HloProto; {left_out}"
+                ));
+            }
         }
-        reader.index_buffers();
-        for &plan in plans {
-            reader.read_rest(plan);
+        if summable {
+            reader.index_buffers();
+            for &plan in plans {
+                reader.read_rest(plan, whole);
+            }
+            self.assignment = Some(reader.finish(&mut notes));
         }
-        self.assignment = Some(reader.finish(&mut notes));
         self.warnings.extend(notes);
     }
 }

@@ -10,6 +10,17 @@ use crate::arrange::Arrange;
 use crate::bytes::wire::Kind;
 use crate::units::Bytes;
 
+/// The field with the heap traces.
+const TRACES: u32 = 4;
+
+/// A buffer assignment in the module's bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub at: Span,
+    /// Whether all of its bytes are there.
+    pub whole: bool,
+}
+
 /// References that lead nowhere.
 #[derive(Default)]
 struct Lost {
@@ -50,20 +61,20 @@ impl<'a> PlanReader<'a> {
         PlanReader { hlo, plan: Assignment::default(), ids: Ids::default(), lost: Lost::default() }
     }
 
-    /// The logical buffers; a sentence where the message is damaged.
-    pub fn read_buffers(&mut self, message: Span) -> Option<String> {
+    /// The logical buffers. Says where the message is damaged or ends early, and whether all its allocations stand before that:
+    /// the heap traces are written behind them.
+    pub fn read_buffers(&mut self, plan: Part) -> Option<(usize, bool)> {
         let bytes = &self.hlo.bytes;
-        self.plan.buffers.reserve_exact(count_of(bytes, message, 1));
-        let damage = each_of_cut(bytes, message, &mut |field| {
+        self.plan.buffers.reserve_exact(count_of(bytes, plan.at, 1));
+        let mut traces = false;
+        let damage = each_of_cut(bytes, plan.at, &mut |field| {
+            traces |= field.number == TRACES;
             if field.number == 1 && field.kind == Kind::Bytes && field.whole {
                 self.read_buffer(field.part);
             }
         });
-        damage.map(|at| {
-            format!(
-                "the buffer assignment is damaged at byte {at} of the HloProto; what follows in it is left out"
-            )
-        })
+        let end = (plan.at.start + plan.at.len) as usize;
+        damage.or((!plan.whole).then_some(end)).map(|at| (at, traces))
     }
 
     /// After all buffers were read.
@@ -72,12 +83,12 @@ impl<'a> PlanReader<'a> {
         self.plan.assigned_of = vec![NONE; self.plan.buffers.len()];
     }
 
-    /// Aliases, allocations and traces.
-    pub fn read_rest(&mut self, message: Span) {
-        each_of_cut(&self.hlo.bytes, message, &mut |field| match (field.number, field.kind) {
+    /// Aliases, allocations, and the traces where those of a whole plan are there: the peak of a part is none.
+    pub fn read_rest(&mut self, plan: Part, traces: bool) {
+        each_of_cut(&self.hlo.bytes, plan.at, &mut |field| match (field.number, field.kind) {
             (2, Kind::Bytes) if field.whole => self.read_alias(field.part),
             (3, Kind::Bytes) if field.whole => self.read_allocation(field.part),
-            (4, Kind::Bytes) => self.read_trace(field.part),
+            (TRACES, Kind::Bytes) if traces => self.read_trace(field.part),
             _ => {}
         });
     }

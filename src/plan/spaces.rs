@@ -118,7 +118,8 @@ pub(super) fn memory_analysis(spaces: &[SpaceTotals]) -> MemoryAnalysis {
 pub fn space_name(color: i64, backend: Option<Backend>) -> String {
     let name = match (color, backend) {
         (0, Some(Backend::Cpu)) => "host RAM",
-        (0, _) => "HBM",
+        (0, Some(_)) => "HBM",
+        (0, None) => "device memory",
         (1, Some(Backend::Tpu)) => "VMEM",
         (1, Some(Backend::Gpu)) => "collective memory",
         (2, Some(Backend::Tpu)) => "sync flags",
@@ -143,7 +144,10 @@ mod tests {
     fn one_number_has_different_names_on_different_devices() {
         assert_eq!(space_name(1, Some(Backend::Tpu)), "VMEM");
         assert_eq!(space_name(1, Some(Backend::Gpu)), "collective memory");
-        assert_eq!(space_name(1, None), "memory space 1");
+        assert_eq!(
+            (space_name(0, None), space_name(1, None)),
+            ("device memory".into(), "memory space 1".into())
+        );
         assert_eq!(space_name(5, None), "host memory");
         assert_eq!(space_name(-3, Some(Backend::Tpu)), "memory space -3");
     }

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Whose bytes are: of nobody that the capture saw, since they are older than it.
 pub const BEFORE_CAPTURE: &str = "allocated before the capture started";
+/// Where something came or went of which no event of the host tells more.
+pub const NO_HOST_EVENT: &str = "outside any event of the host";
 
 /// The kind of device a program was compiled for. It decides what the memory spaces are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -2,8 +2,9 @@
 //! read as far as it goes, and no further.
 
 use oomscope::analysis::{self, Options};
-use oomscope::model::{Backend, Finding, Outcome, Report, VerdictStatus};
+use oomscope::model::{Backend, Finding, Fits, Outcome, Report, Severity, VerdictStatus};
 use oomscope::proto::xspace::{XPlane, XSpace};
+use oomscope::units::Evidence;
 use prost::Message;
 
 mod support;
@@ -104,10 +105,7 @@ fn an_allocator_need_not_have_the_number_of_its_plane() {
     };
     let Some(report) = stripped("s2_gradients_kept", rename) else { return };
     assert_eq!(report.verdict.status, VerdictStatus::AtRisk);
-    assert_eq!(
-        finding(&report, "grows-per-execution").numbers["times_the_outputs"].evidence,
-        oomscope::units::Evidence::Read
-    );
+    assert_eq!(finding(&report, "grows-per-execution").numbers["times_the_outputs"].evidence, Evidence::Read);
     let pool = &report.allocators[0];
     assert_eq!(pool.name, "GPU_1_bfc");
     assert!(pool.card_share.is_some_and(|share| (share - 0.75).abs() < 1e-6), "{:?}", pool.card_share);
@@ -150,4 +148,128 @@ fn a_failed_execution_has_the_next_number() {
     let blind = stripped("s9_eager_300_modules", without_allocator_events).unwrap();
     assert_eq!(number(&blind), 5);
     assert!(blind.verdict.sentence.starts_with("jit__where(25) ran out of memory at execution 5."));
+}
+
+#[test]
+fn what_was_never_seen_to_run_is_not_said_to_fit() {
+    let only_allocator = |space: &mut XSpace| {
+        space.planes.retain(|p| !p.name.starts_with("/device"));
+        keep_events(space, is_of_allocator);
+    };
+    let Some(report) = stripped("s5_other_live", only_allocator) else { return };
+    assert!(report.executions.is_empty() && !has(&report, "fits"));
+    assert_eq!(report.verdict.status, VerdictStatus::CannotTell);
+    assert_eq!(
+        report.verdict.sentence,
+        "Whether jit_train_step(17) fits cannot be told: the capture holds no execution. Its plan needs 717.84 MiB, 405.92 MiB \
+         of that at the call; at the fullest moment seen 365.08 MiB were free in GPU_0_bfc."
+    );
+    for scenario in ["s6_fragmentation", "s12_late_start"] {
+        let report = stripped(scenario, only_allocator).unwrap();
+        assert_eq!(
+            report.verdict.status,
+            VerdictStatus::CannotTell,
+            "{scenario}: {}",
+            report.verdict.sentence
+        );
+    }
+    // Free at the fullest moment was more than all that the plan needs.
+    let roomy = stripped("s2b_gradients_not_kept", only_allocator).unwrap();
+    assert_eq!(roomy.verdict.status, VerdictStatus::Fits);
+    assert!(
+        roomy.verdict.sentence.starts_with("No shortage was seen: at the peak"),
+        "{}",
+        roomy.verdict.sentence
+    );
+    let full = stripped("s9_eager_300_modules", only_allocator).unwrap();
+    assert!(
+        full.verdict.sentence.starts_with("Memory was nearly full: at the peak"),
+        "{}",
+        full.verdict.sentence
+    );
+}
+
+#[test]
+fn operations_without_allocator_events_are_no_proof_of_what_filled_the_pool() {
+    let Some(report) = stripped("s9_eager_300_modules", without_allocator_events) else { return };
+    let op_by_op = finding(&report, "op-by-op");
+    assert_eq!(
+        (op_by_op.severity, op_by_op.title.as_str()),
+        (Severity::Warning, "The program runs op by op")
+    );
+    assert!(op_by_op.sentence.ends_with("is not in the capture: it holds no allocator events."));
+    // Nobody donates the arguments of a single `where`.
+    let ids: Vec<&str> = finding(&report, "allocator-retry").fixes.iter().map(|f| f.id.as_str()).collect();
+    assert_eq!(ids, ["capture-earlier"]);
+    assert!(!report.verdict.sentence.contains("likelier"), "{}", report.verdict.sentence);
+    let whole = stripped("s9_eager_300_modules", |_| {}).unwrap();
+    assert_eq!(finding(&whole, "op-by-op").severity, Severity::Error);
+    assert!(
+        finding(&whole, "allocator-retry")
+            .sentence
+            .contains(": the only allocation it plans, its output 0 f32[8,8,512,512]"),
+        "{}",
+        finding(&whole, "allocator-retry").sentence
+    );
+    // Without plans it is no growth of one of its operations.
+    let bare = stripped("s9_eager_300_modules", without_planes("/host:metadata")).unwrap();
+    assert!(!has(&bare, "grows-per-execution"));
+    assert!(
+        finding(&bare, "allocator-retry").cause.ends_with("a plan would tell: the capture has none of it.")
+    );
+}
+
+#[test]
+fn a_plan_above_the_card_is_said_to_be() {
+    let Some(report) = stripped("s3_no_donation_leak", without_allocator_events) else { return };
+    assert_eq!(
+        report.verdict.sentence,
+        "jit_train_step(17) ran out of memory at execution 0. Its plan alone needs 3.89 GiB, more than the whole card of 3.72 GiB."
+    );
+    assert_eq!(report.verdict.evidence, Evidence::Read);
+    let cause = &finding(&report, "allocator-retry").cause;
+    assert!(!cause.contains("pool") && cause.ends_with("said by the other findings."), "{cause}");
+}
+
+#[test]
+fn a_wait_that_ended_well_promises_no_more_than_one_that_failed() {
+    let Some(report) = stripped("s8_retry_rescued", without_allocator_events) else { return };
+    let retry = finding(&report, "allocator-retry");
+    assert_eq!(
+        retry.sentence,
+        "Execution 0 of jit_train_step(17) had to wait 1.30 s for memory; then it went on."
+    );
+    assert!(!retry.cause.contains("freed"), "{}", retry.cause);
+    let halves = retry.fixes.iter().find(|f| f.id == "accumulate/2").unwrap();
+    assert_eq!(halves.fits_after, Some(Fits::Maybe));
+    assert!(
+        halves.how.ends_with("A call had to wait there: the sum alone promises nothing."),
+        "{}",
+        halves.how
+    );
+    let whole = stripped("s8_retry_rescued", |_| {}).unwrap();
+    let of_whole = finding(&whole, "allocator-retry").fixes.iter().find(|f| f.id == "accumulate/2").unwrap();
+    assert_eq!(of_whole.fits_after, halves.fits_after);
+    // Without the Python tracer nobody knows who freed, and no sentence tries to.
+    let no_python =
+        stripped("s8_retry_rescued", |space| keep_events(space, |name| !name.starts_with('$'))).unwrap();
+    let retry = finding(&no_python, "allocator-retry");
+    assert!(retry.sentence.ends_with("; then 256.00 MiB were freed and it went on."), "{}", retry.sentence);
+    assert_eq!(retry.fixes[0].text, "Free what is not needed before train_step is called.");
+}
+
+#[test]
+fn growth_that_ended_in_a_failure_needs_no_plan_either() {
+    let Some(path) = support::capture("synthetic-b_keepgrads_gpt_small") else { return };
+    let mut space = XSpace::decode(&std::fs::read(path).unwrap()[..]).unwrap();
+    without_planes("/host:metadata")(&mut space);
+    let report = analysis::read(&space.encode_to_vec()[..], "b", |_| {}).unwrap().report(&Options::default());
+    let failed = report.executions.iter().find(|e| e.outcome == Outcome::Failed).unwrap();
+    assert_eq!(failed.number + 1, report.executions.len() as u64, "its program is not known, its name is");
+    assert_eq!(finding(&report, "grows-per-execution").severity, Severity::Error);
+    assert!(
+        report.verdict.sentence.contains(" more stayed in use after each execution."),
+        "{}",
+        report.verdict.sentence
+    );
 }

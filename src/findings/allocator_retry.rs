@@ -2,9 +2,10 @@
 
 use super::case::Case;
 use super::draft::Draft;
-use super::words::{Unit, capital, count, name, shape};
-use super::{fixes, step_does_not_fit};
+use super::words::{Unit, capital, count, name, percent, shape};
+use super::{fixes, fragmented, grows_per_execution, op_by_op, step_does_not_fit};
 use crate::model::{BufferKind, Finding, Fix, Freed, MissingAllocation, Retry, RetryOutcome, Severity};
+use crate::terms::NO_HOST_EVENT;
 use crate::units::{Bytes, Evidence};
 
 /// Any wait of an allocator, or a failed launch: the evidence of an out-of-memory in the capture.
@@ -33,6 +34,9 @@ fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
     }
     if let Some(m) = retry.and_then(|(_, r)| r.missing.as_ref()) {
         sentence += &match m.obtained {
+            0 if m.planned == 1 => {
+                format!(": the only allocation it plans, {} of {}, was refused", asked(m), m.bytes)
+            }
             0 => format!(
                 ": the first of its {}, {} of {}, was refused",
                 count(m.planned, "allocation"),
@@ -78,21 +82,33 @@ fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
                     .into(),
                 ..fixes::name_arrays()
             };
-            let mut all = step_does_not_fit::smaller(case);
-            all.insert(if plan_is_small(case, need) { 0 } else { all.len() }, name_them);
+            // What makes a small plan smaller, or a single operation, wins no room worth a word.
+            let small = share_of_card(case, need).is_some() || op_by_op::runs_op_by_op(case);
+            let mut all = if small { Vec::new() } else { step_does_not_fit::smaller(case) };
+            all.push(name_them);
             draft
                 .bytes("need_bytes", need, Evidence::Read)
                 .maybe_bytes("card_bytes", case.card, case.card_evidence())
-                .cause(
-                    "Either the plan is too large for the room that the allocator had, or other arrays filled it. The plan can \
-                     be made smaller; which arrays were alive, a device memory profile tells.",
-                )
+                .cause(match small {
+                    true => {
+                        "The plan takes a small part of the card, so it depends on what else was alive: a device memory profile \
+                         tells."
+                    }
+                    false => {
+                        "Either the plan is too large for the room that the allocator had, or other arrays filled it. The plan \
+                         can be made smaller; which arrays were alive, a device memory profile tells."
+                    }
+                })
                 .fixes(all)
         }
-        None => draft.cause(
-            "The pool could not give the block; XLA waits up to 10 s for somebody to free memory and then gives up. Why the \
-             room was missing is said by the other findings.",
-        ),
+        None => draft.cause(format!(
+            "What was asked for could not be had: XLA waits up to 10 s for somebody to free memory and then gives up. {}",
+            match case.own_failure() {
+                None => "What that was, and so why the room was missing, a plan would tell: the capture has none of it.",
+                Some(_) if is_explained(case) => "Why the room was missing is said by the other findings.",
+                Some(_) => "Why the room was missing the capture does not show.",
+            }
+        )),
     };
     draft.sentence(sentence).at("execution", execution, "the launch that failed").done()
 }
@@ -104,23 +120,37 @@ pub(super) fn blind(case: &Case) -> Option<Bytes> {
     (case.capacity().is_none() && case.over().is_none()).then_some(case.need()?)
 }
 
-/// Whether the card has so much more than the plan needs that something else has to be looked for first.
-fn plan_is_small(case: &Case, need: Bytes) -> bool {
-    case.card.is_some_and(|card| need.0 <= card.0 / 2)
+/// Whether a finding has the cause of a failure whose plan is known.
+fn is_explained(case: &Case) -> bool {
+    case.over().is_some()
+        || case.short_by().is_some()
+        || fragmented::chunk(case).is_some()
+        || grows_per_execution::growth(case).is_some()
+        || op_by_op::fills_the_pool(case)
+}
+
+/// What part of the card the plan needs, where that is so small a part that something else has to be looked for first.
+fn share_of_card(case: &Case, need: Bytes) -> Option<f64> {
+    need.share_of(case.card?).filter(|share| *share <= 0.5)
 }
 
 /// What is known of the room without allocator events.
 pub(super) fn without_events(case: &Case, need: Bytes) -> String {
-    let unit = case.card.map_or(Unit::of(need), |card| Unit::of(need.max(card)));
-    let likelier = match plan_is_small(case, need) {
-        true => " The plan takes half of the card at most: other arrays are likelier to have filled it.",
-        false => "",
+    let plan = match (case.card, share_of_card(case, need)) {
+        (Some(card), Some(share)) => format!("{need}, {} of the card ({card})", percent(share)),
+        (Some(card), None) => {
+            let unit = Unit::of(need.max(card));
+            format!("{}, the card has {}", unit.with_name(need), unit.with_name(card))
+        }
+        (None, _) => need.to_string(),
     };
-    let card = case.card.map_or_else(String::new, |card| format!(", the card has {}", unit.with_name(card)));
+    let small = match share_of_card(case, need) {
+        Some(_) => " Unless the pool was smaller than the plan, other arrays took the room.",
+        None => "",
+    };
     format!(
-        "Its plan needs {}{card}. How much of that the allocator could use, and what else was alive, is not in the capture: \
-         it holds no allocator events.{likelier}",
-        unit.with_name(need)
+        "Its plan needs {plan}. How large the pool was, and what else was alive, is not in the capture: it holds no allocator \
+         events.{small}"
     )
 }
 
@@ -182,17 +212,20 @@ fn near_miss(case: &Case, at: usize, longest: &Retry, waits: usize) -> Finding {
         draft = draft.bytes("freed_bytes", freed, Evidence::Measured);
     }
     let function = fixes::function(case);
-    let earlier = match longest.freed.iter().flatten().next() {
-        Some(f) => format!("Free what {} frees before {function} is called.", freer(f)),
+    let earlier = match longest.freed.iter().flatten().next().and_then(freer) {
+        Some(freer) => format!("Free what {freer} frees before {function} is called."),
         None => format!("Free what is not needed before {function} is called."),
     };
     draft
         .sentence(sentence)
         .maybe_bytes("free_bytes", longest.free_bytes, Evidence::Measured)
-        .cause(
-            "The pool was full for a moment, and what was freed came later than the request. The next time nobody may \
-             free in time, and each wait stops the program.",
-        )
+        .cause(match freed.0 {
+            0 => "There was no room for a moment. The next time there may be none in time, and each wait stops the program.",
+            _ => {
+                "The pool was full for a moment, and what was freed came later than the request. The next time nobody may \
+                 free in time, and each wait stops the program."
+            }
+        })
         .fix(fixes::plain(
             "free-earlier",
             earlier,
@@ -225,19 +258,24 @@ pub(super) fn waited(case: &Case, wait: &Retry) -> String {
     }
     let freed: Vec<&Freed> = wait.freed.iter().flatten().filter(|f| f.bytes.0 > 0).collect();
     sentence += &match freed.as_slice() {
-        [] => "; then something else was freed and it went on.".to_owned(),
-        [one] => format!("; then {} freed {} and it went on.", freer(one), one.bytes),
-        [first, ..] => format!(
-            "; then {} were freed, {} of them by {}, and it went on.",
-            freed.iter().map(|f| f.bytes).sum::<Bytes>(),
-            first.bytes,
-            freer(first)
-        ),
+        // Nothing that the capture shows ended it.
+        [] => "; then it went on.".to_owned(),
+        [first, rest @ ..] => match (freer(first), rest) {
+            (Some(freer), []) => format!("; then {freer} freed {} and it went on.", first.bytes),
+            (freer, _) => {
+                let by = freer.map_or_else(String::new, |f| format!(", {} of them by {f},", first.bytes));
+                let all = freed.iter().map(|f| f.bytes).sum::<Bytes>();
+                format!("; then {all} were freed{by} and it went on.")
+            }
+        },
     };
     sentence
 }
 
-/// The Python frame that freed, else the host event or the execution.
-fn freer(f: &Freed) -> String {
-    f.frame.as_ref().map_or_else(|| name(&f.by), |frame| format!("`{}`", name(frame)))
+/// The Python frame that freed, else the host event or the execution; `None` where that is not known.
+fn freer(f: &Freed) -> Option<String> {
+    match &f.frame {
+        Some(frame) => Some(format!("`{}`", name(frame))),
+        None => (f.by != NO_HOST_EVENT).then(|| name(&f.by)),
+    }
 }

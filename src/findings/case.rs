@@ -1,6 +1,7 @@
 //! The evidence that the rules read, gathered once.
 
 use super::detail::Detail;
+use super::words::base;
 use crate::estimate::OnDemand;
 use crate::model::{
     Allocator, AllocatorKind, Backend, Execution, MissingAllocation, Module, Outcome, PlanReport, Report,
@@ -160,8 +161,19 @@ impl<'a> Case<'a> {
         let all = self.here(all.filter(|(_, e)| !planned.have(e)).collect());
         let (_, largest) = all.iter().max_by_key(|(i, e)| (asked(e), *i))?;
         let name = largest.module.as_deref()?;
-        let same = |e: &Execution| (&e.program_id, &e.module) == (&largest.program_id, &largest.module);
+        // A launch that failed has no kernel that tells its program's id.
+        let same = |e: &Execution| match (&e.program_id, &largest.program_id) {
+            (Some(a), Some(b)) => a == b,
+            _ => e.module.as_deref().map(base) == Some(base(name)),
+        };
         Some((name, all.iter().copied().filter(|(_, e)| same(e)).collect()))
+    }
+
+    /// How many programs ran.
+    #[must_use]
+    pub fn programs(&self) -> usize {
+        let all = self.report.executions.iter().map(|e| (&e.program_id, &e.module));
+        all.collect::<HashSet<_>>().len()
     }
 
     /// The module of the failure, if it is the one analysed.

@@ -36,6 +36,8 @@ pub(super) struct Growth<'a> {
 const FEWEST_RISES: usize = 3;
 /// Less is the allocator's rounding and small change of the program.
 const SMALLEST_STEP: u64 = 64 << 10;
+/// So many programs without plans can be single operations, whose arrays come and go with the Python code around them.
+const OP_BY_OP: usize = 50;
 /// A rise that fills the pool in more executions than this is no concern.
 const HORIZON: u64 = 100_000;
 
@@ -46,7 +48,7 @@ const HORIZON: u64 = 100_000;
 /// median, none a fall. Where events were lost a rise can span several executions; the median forgives that.
 pub(super) fn growth<'a>(case: &Case<'a>) -> Option<Growth<'a>> {
     of_module(case).or_else(|| {
-        let (module, executions) = case.largest_without_plan()?;
+        let (module, executions) = case.largest_without_plan().filter(|_| case.programs() < OP_BY_OP)?;
         let launch = executions.iter().map(|(_, e)| asked(e)).max()?;
         of(case, module, &executions, launch)
     })
@@ -123,7 +125,9 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let growth = growth(case)?;
     let last = case.report.executions.get(growth.last)?;
     let failed = case.failure.and_then(|f| f.execution);
-    let failed = failed.is_some_and(|(_, e)| e.module.as_deref() == last.module.as_deref());
+    let failed = failed.is_some_and(|(_, e)| {
+        e.module.as_deref().map(words::base) == last.module.as_deref().map(words::base)
+    });
     let (title, severity) = match failed {
         true => ("Memory grew with each execution until none was left", Severity::Error),
         false => ("Memory grows with each execution", Severity::Warning),

@@ -53,12 +53,25 @@ pub(super) fn ran(case: &Case) -> Option<(u64, u64)> {
     (n > 0).then_some((n, modules.len() as u64))
 }
 
+/// Whether the capture shows that anything was executed, on the host's threads or on a device's own lines.
+pub(super) fn executed(case: &Case) -> bool {
+    let counted = || case.report.modules.iter().any(|m| m.executions.is_some_and(|n| n > 0));
+    !case.report.executions.is_empty() || counted()
+}
+
+/// The tightest pool, where the capture shows no execution of the module analysed or any other, and that pool's free bytes
+/// would not hold what the plan needs: what was seen need not have had a step in it.
+pub(super) fn unseen<'a>(case: &Case<'a>) -> Option<Headroom<'a>> {
+    let need = case.need()?;
+    tightest(case).filter(|h| need > h.free && !executed(case))
+}
+
 /// With no graver finding: the headroom that the allocator measured; else that what the capture shows ran to its end.
 ///
 /// A dump of a plan alone shows neither, and nothing is claimed of it.
 pub(super) fn find(case: &Case, above: &[Finding]) -> Option<Finding> {
     let graver = above.iter().any(|f| f.severity < Severity::Note);
-    if graver || case.report.source.kind != SourceKind::Xspace {
+    if graver || case.report.source.kind != SourceKind::Xspace || unseen(case).is_some() {
         return None;
     }
     let draft = Draft::new("fits", Severity::Ok, "The capture fits");

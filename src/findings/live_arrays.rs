@@ -19,7 +19,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
     let told_better = space.need_bytes > capacity
         || fragmented::chunk(case).is_some()
         || grows_per_execution::growth(case).is_some()
-        || op_by_op::runs_op_by_op(case);
+        || op_by_op::fills_the_pool(case);
     if told_better {
         return None;
     }

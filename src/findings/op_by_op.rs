@@ -65,23 +65,37 @@ pub(super) fn runs_op_by_op(case: &Case) -> bool {
     measure(case).is_some()
 }
 
+/// Whether what it left alive fills more than half of the pool; without allocator events nobody knows.
+pub(super) fn fills_the_pool(case: &Case) -> bool {
+    runs_op_by_op(case) && fills(case, bytes_of(&outputs_alive(case)))
+}
+
+fn fills(case: &Case, outputs: Bytes) -> bool {
+    case.capacity().and_then(|pool| outputs.share_of(pool)).is_some_and(|share| share > 0.5)
+}
+
+fn bytes_of(groups: &[&LiveGroup]) -> Bytes {
+    groups.iter().map(|g| g.bytes).sum()
+}
+
 /// Many small modules ran and hardly anything else.
 pub(super) fn find(case: &Case) -> Option<Finding> {
     let it = measure(case)?;
     let outputs = outputs_alive(case);
-    let bytes: Bytes = outputs.iter().map(|g| g.bytes).sum();
+    let bytes = bytes_of(&outputs);
     let arrays: u64 = outputs.iter().filter_map(|g| g.count).sum();
     // Of those that ran: a process compiles more than a capture sees running.
     let need = |m: &Module| super::case::device_space(m).map(|s| s.need_bytes);
     let all = || case.report.modules.iter();
     let ran = all().filter(|m| m.executions != Some(0)).filter_map(need).max();
     let largest = ran.or_else(|| all().filter_map(need).max())?;
-    let (severity, title) = match (case.failure.is_some(), case.capacity().and_then(|c| bytes.share_of(c))) {
-        (true, _) => (Severity::Error, "The program runs op by op, and its intermediates filled the pool"),
-        (false, Some(share)) if share > 0.5 => {
+    let (severity, title) = match (case.failure.is_some(), fills(case, bytes)) {
+        (true, true) => (Severity::Error, "The program runs op by op, and its intermediates filled the pool"),
+        (false, true) => {
             (Severity::Warning, "The program runs op by op, and its intermediates fill the pool")
         }
-        _ => (Severity::Note, "The program runs op by op"),
+        (true, false) => (Severity::Warning, "The program runs op by op"),
+        (false, false) => (Severity::Note, "The program runs op by op"),
     };
     let mut sentence = format!(
         "{} of {} executions are of {} different modules of one operation each; the largest needs {largest}.",
@@ -93,6 +107,9 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
             count(arrays, "array"),
             by_name(&outputs)
         );
+    }
+    if case.failure.is_some() && case.pool.is_none() {
+        sentence += " Which of their outputs were alive when the launch failed is not in the capture: it holds no allocator events.";
     }
     let python = python_lines(&outputs);
     let mut draft = Draft::new("op-by-op", severity, title)

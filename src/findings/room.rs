@@ -7,7 +7,7 @@ use super::case::Case;
 use super::words::{Unit, capital};
 use super::{fragmented, grows_per_execution};
 use crate::estimate::FixKind;
-use crate::terms::Fits;
+use crate::terms::{Fits, RetryOutcome};
 use crate::units::Bytes;
 
 /// A size that is known to lie between two.
@@ -57,8 +57,8 @@ pub struct Room {
     pub others: Option<Span>,
     /// The largest free piece of a pool that had free bytes enough, but in pieces.
     pub piece: Option<Bytes>,
-    /// Whether a call failed on a card of which nobody knows how large a part was the pool.
-    pub failed: bool,
+    /// What happened to a call on a card of which nobody knows how large a part was the pool: `has failed`, `had to wait`.
+    pub refused: Option<&'static str>,
 }
 
 /// With a larger part of the card the driver's context, cuDNN and NCCL find next to no memory outside the pool.
@@ -68,12 +68,14 @@ const NEGLIGIBLE: f64 = 0.005;
 
 impl Room {
     /// Whether a step fits that needs so much, and of it at most `launch` at the call. The sum alone promises nothing in a pool that
-    /// is in pieces, in one that leaves next to nothing outside, and where a call failed in one of unknown size.
+    /// is in pieces, in one that leaves next to nothing outside, and where a call found no room in one of unknown size.
     #[must_use]
     pub fn fits(&self, need: Span, launch: Option<Bytes>) -> Fits {
         let total = self.total(need);
         match Fits::into_room(total.least, total.most, self.whole) {
-            Fits::Yes if self.in_pieces(launch).is_some() || self.starves() || self.failed => Fits::Maybe,
+            Fits::Yes if self.in_pieces(launch).is_some() || self.starves() || self.refused.is_some() => {
+                Fits::Maybe
+            }
             fits => fits,
         }
     }
@@ -140,8 +142,8 @@ impl Room {
             if let Some(piece) = self.in_pieces(launch) {
                 said.push(format!("The sum fits, but the pool was in pieces, the largest of about {piece}"));
             }
-            if self.failed {
-                said.push("A call has failed there: the sum alone promises nothing".into());
+            if let Some(refused) = self.refused {
+                said.push(format!("A call {refused} there: the sum alone promises nothing"));
             }
             if self.starves() {
                 said.push("Little is left outside the pool for the driver's context and libraries".into());
@@ -174,15 +176,15 @@ impl Case<'_> {
             None => self.capacity()?,
         };
         let piece = fragmented::chunk(self).map(|chunk| chunk.largest);
-        Some(Room { whole, what: "pool", percent, others: self.others_after(fixes), piece, failed: false })
+        Some(Room { whole, what: "pool", percent, others: self.others_after(fixes), piece, refused: None })
     }
 
     /// The card after fixes; `None` where its size is unknown.
     #[must_use]
     pub fn card_room(&self, fixes: &[FixKind]) -> Option<Room> {
         let others = self.others_after(fixes);
-        let failed = self.failure.is_some() && self.capacity().is_none();
-        Some(Room { whole: self.card?, what: "card", percent: None, others, piece: None, failed })
+        let refused = self.refused().filter(|_| self.capacity().is_none());
+        Some(Room { whole: self.card?, what: "card", percent: None, others, piece: None, refused })
     }
 
     /// What a step is held against after fixes: the pool, else the card, else what the text of the failure says there is.
@@ -192,9 +194,16 @@ impl Case<'_> {
         let known = self.pool_room(fixes).or_else(|| self.card_room(fixes).filter(|_| !enlarged));
         known.or_else(|| {
             let (whole, what) = self.text_room().filter(|_| !enlarged)?;
-            let failed = self.failure.is_some();
-            Some(Room { whole, what, percent: None, others: self.others_after(fixes), piece: None, failed })
+            let (others, refused) = (self.others_after(fixes), self.refused());
+            Some(Room { whole, what, percent: None, others, piece: None, refused })
         })
+    }
+
+    /// What happened to a call that found no room.
+    fn refused(&self) -> Option<&'static str> {
+        let waited = || self.report.retries.iter().any(|r| r.outcome == RetryOutcome::Rescued);
+        let failed = self.failure.map(|_| "has failed");
+        failed.or_else(|| waited().then_some("had to wait"))
     }
 }
 
@@ -214,7 +223,7 @@ mod tests {
     }
 
     fn pool(others: Option<Span>) -> Room {
-        Room { whole: Bytes(1000 * MIB), what: "pool", percent: None, others, piece: None, failed: false }
+        Room { whole: Bytes(1000 * MIB), what: "pool", percent: None, others, piece: None, refused: None }
     }
 
     #[test]

@@ -100,26 +100,27 @@ fn shortage(case: &Case, failure: Failure) -> Option<Bytes> {
 
 /// What follows from the plan and the other arrays.
 fn why(case: &Case) -> Option<String> {
-    if op_by_op::runs_op_by_op(case) {
+    if op_by_op::fills_the_pool(case) {
         return Some("The program runs op by op: outputs of earlier operations that are still referenced fill the pool.".into());
     }
     let growth = || {
         let growth = grows_per_execution::growth(case)?;
         let own = case.module.is_none_or(|m| m.name == growth.module);
         let of = if own { String::new() } else { format!(" of {}", name(growth.module)) };
-        Some(format!("{} more stayed in use after each execution{of}", growth.step))
+        Some((growth.module, format!("{} more stayed in use after each execution{of}", growth.step)))
     };
     let Some(space) = case.space else {
         // Without a plan of what failed, a steady rise at its own starts is all there is to say.
-        case.failure?.execution?;
-        return growth().map(|grew| format!("{grew}."));
+        let failed = case.failure?.execution?.1.module.as_deref()?;
+        return growth().filter(|(of, _)| base(of) == base(failed)).map(|(_, grew)| format!("{grew}."));
     };
-    let capacity = case.capacity()?;
-    let unit = Unit::of(space.need_bytes.max(capacity));
-    let (need, pool) = (unit.with_name(space.need_bytes), unit.with_name(capacity));
+    let (whole, what) = case.limit()?;
+    let unit = Unit::of(space.need_bytes.max(whole));
+    let (need, pool) = (unit.with_name(space.need_bytes), unit.with_name(whole));
     if case.over().is_some() {
-        return Some(format!("Its plan alone needs {need}, more than the whole pool of {pool}."));
+        return Some(format!("Its plan alone needs {need}, more than the whole {what} of {pool}."));
     }
+    case.capacity()?;
     case.own_failure()?;
     let empty = format!("Its plan ({need}) would fit an empty pool ({pool})");
     if fragmented::chunk(case).is_some() {
@@ -128,7 +129,7 @@ fn why(case: &Case) -> Option<String> {
             "{empty}, and the free bytes suffice, but the largest free piece is about {largest}."
         ));
     }
-    if let Some(grew) = growth() {
+    if let Some((_, grew)) = growth() {
         return Some(format!("{empty}, but {grew}."));
     }
     let others = case.other_live()?;
@@ -180,7 +181,8 @@ fn at_risk(case: &Case) -> Said {
     let share = h.free.share_of(h.capacity)?;
     (share < TIGHT).then(|| {
         let sentence = format!(
-            "It ran, but only just: at the peak {} ({}) of {} were free in {}.",
+            "{}: at the peak {} ({}) of {} were free in {}.",
+            if healthy::executed(case) { "It ran, but only just" } else { "Memory was nearly full" },
             h.free,
             percent(share),
             h.capacity,
@@ -195,9 +197,13 @@ fn fits(case: &Case, findings: &[Finding]) -> Said {
         .iter()
         .find(|f| f.severity == Severity::Warning)
         .map_or_else(String::new, |f| format!(" But: {}.", f.title.trim_end_matches('.')));
+    if healthy::unseen(case).is_some() {
+        return None;
+    }
     if let Some(h) = healthy::tightest(case) {
         let sentence = format!(
-            "It fits: at the {} {}, {} ({}) stayed free.{but}",
+            "{}: at the {} {}, {} ({}) stayed free.{but}",
+            if healthy::executed(case) { "It fits" } else { "No shortage was seen" },
             if h.reserved.0 == 0 { "peak" } else { "tightest moment" },
             h.taken(""),
             h.free,
@@ -247,6 +253,18 @@ fn fits_what_was_given(case: &Case) -> Said {
 }
 
 fn cannot_tell(case: &Case) -> (VerdictStatus, String, Evidence) {
+    if let (Some(h), Some(m), Some(space)) = (healthy::unseen(case), case.module, case.space) {
+        let sentence = format!(
+            "Whether {} fits cannot be told: the capture holds no execution. Its plan needs {}, {} of that at the call; at the \
+             fullest moment seen {} were free in {}.",
+            name(&m.name),
+            space.need_bytes,
+            space.launch_need_bytes,
+            h.free,
+            name(h.name)
+        );
+        return (VerdictStatus::CannotTell, sentence, Evidence::Read);
+    }
     let what = match (case.module, case.need()) {
         (Some(m), Some(need)) => format!("{} needs {need} by its plan. ", name(&m.name)),
         _ => String::new(),

@@ -3,7 +3,7 @@
 use super::Joined;
 use crate::run::names::Class;
 use crate::run::{Allocator, Place, Run};
-use crate::terms::LiveKind;
+use crate::terms::{LiveKind, NO_HOST_EVENT};
 
 /// Whose an array is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -194,7 +194,7 @@ impl Joined {
         }
         match freed.place.and_then(|p| run.places.get(p)) {
             Some(place) => (describe(place), place.frame.clone()),
-            None => ("outside any event of the host".to_owned(), None),
+            None => (NO_HOST_EVENT.to_owned(), None),
         }
     }
 
@@ -216,7 +216,7 @@ fn describe(place: &Place) -> String {
     let mut text = match event {
         // TensorFlow names operations `name:Type`, TraceMes of classes `Class::Method`: the name says it as it stands.
         Some(event) => event.to_owned(),
-        None => "outside any event of the host".to_owned(),
+        None => NO_HOST_EVENT.to_owned(),
     };
     if let Some(shape) = &place.shape {
         text.push_str(&format!("({shape})"));

@@ -57,7 +57,8 @@ pub(super) fn resolve(
     (joined, warnings.into_iter().collect())
 }
 
-/// Numbers executions within their module and device: the allocator tells it, and where none is known the device's number.
+/// Numbers executions within their module and device: the allocator tells it, and where none is known the device's number. Of
+/// one whose program is not known, all that came before it under its name count.
 fn number(run: &Run, modules: &[Module], joined: &mut [JoinedExecution]) {
     #[derive(PartialEq, Eq, Hash)]
     enum Key<'a> {
@@ -75,7 +76,11 @@ fn number(run: &Run, modules: &[Module], joined: &mut [JoinedExecution]) {
             (_, _, Some((name, _))) => Key::Name(name),
             _ => Key::Nothing,
         };
-        let n = counts.entry((key, e.allocator().ok_or(e.device()))).or_insert(0);
+        let here = e.allocator().ok_or(e.device());
+        if let (Key::Program(_), Some((name, _))) = (&key, e.module()) {
+            *counts.entry((Key::Name(name), here)).or_insert(0) += 1;
+        }
+        let n = counts.entry((key, here)).or_insert(0);
         one.number = *n;
         *n += 1;
     }

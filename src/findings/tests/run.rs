@@ -178,7 +178,7 @@ fn a_rescued_wait_is_a_warning() {
     assert_eq!(
         said.sentence,
         "It ran, but only just: execution 0 of jit_train_step(17) had to wait 1.30 s for its temp block of 400.00 MiB, with 500.00 MiB \
-         free and about 300.00 MiB in the largest piece; then something else was freed and it went on."
+         free and about 300.00 MiB in the largest piece; then it went on."
     );
     // Who freed is said where the capture tells.
     let freed = |frame: Option<&str>, mib: u64| Freed {
@@ -202,6 +202,15 @@ fn a_rescued_wait_is_a_warning() {
         finding.sentence
     );
     assert_eq!(finding.fixes[0].text, "Free what `$prefetch.py:77 drop` frees before train_step is called.");
+    // What freed it need not be known.
+    report.retries[0].freed = Some(vec![freed(None, 256)]);
+    let finding = &findings(&report, &Detail::default())["allocator-retry"];
+    assert!(
+        finding.sentence.ends_with("; then 256.00 MiB were freed and it went on."),
+        "{}",
+        finding.sentence
+    );
+    assert_eq!(finding.fixes[0].text, "Free what is not needed before train_step is called.");
 }
 
 fn old_and_new_state() -> (Report, Detail) {

@@ -6,6 +6,7 @@ use crate::model::{
     AllocatorKind, Backend, Execution, LiveArray, LiveKind, Module, Outcome, Report, RetryOutcome,
 };
 use crate::plain::short;
+use crate::terms::NO_HOST_EVENT;
 use crate::units::Bytes;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -221,7 +222,8 @@ pub(super) fn retries(out: &mut Page, report: &Report) {
         }
         for f in r.freed.iter().flatten().take(3) {
             let by = f.frame.as_deref().unwrap_or(&f.by);
-            let _ = write!(line, "; meanwhile {} ×{} freed by {}", f.bytes, f.count, short(by, 60));
+            let by_whom = if by == NO_HOST_EVENT { "" } else { "by " };
+            let _ = write!(line, "; meanwhile {} ×{} freed {by_whom}{}", f.bytes, f.count, short(by, 60));
         }
         let _ = write!(line, " {}", tag(r.evidence));
         if let Some(m) = &r.missing {

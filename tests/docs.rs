@@ -34,7 +34,14 @@ fn examples() -> BTreeMap<String, Finding> {
     }
     let text = of_text("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3666631960 bytes.");
     let library = of_text("RESOURCE_EXHAUSTED: Could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED");
-    for report in [text, library, of_profiles()] {
+    let driver = of_text(
+        "failed to allocate 17.71G (19015245824 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+    );
+    let two = of_text(
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3666631960 bytes.\n\
+         INTERNAL: NCCL operation ncclGroupEnd() failed: Cuda failure 'out of memory'",
+    );
+    for report in [text, library, driver, two, of_profiles()] {
         for finding in report.findings {
             chosen.entry(finding.id.clone()).or_insert(finding);
         }

@@ -1,13 +1,16 @@
 //! The text of a failure as a report, and beside a capture.
 
 use super::written::{Facts, capital, findings, parts};
-use super::{constant, finding, limit, outside};
+use super::{constant, driver, finding, limit, others, outside};
 use crate::arrange::Arrange;
-use crate::evidence::error_text::{CONSTANT, Candidate, ErrorText, FailureKind, TextMatch, match_failure};
+use crate::evidence::error_text::{
+    CONSTANT, Candidate, ErrorText, Failure, FailureKind, TextMatch, match_failure,
+};
 use crate::model::{
     Backend, ErrorTextReport, Finding, Limit, Platform, Report, Severity, SourceInfo, SourceKind, Verdict,
     VerdictStatus,
 };
+use crate::terms::RetryOutcome;
 use crate::units::Evidence;
 
 /// The report of a text alone. A text that says nothing of memory has a report that says so: see [`ErrorText::is_empty`].
@@ -44,7 +47,8 @@ pub fn add_error_text(report: &mut Report, text: ErrorText, modules: &[Candidate
 /// know what memory the text says there is.
 #[must_use]
 pub fn beside(text: ErrorText, modules: &[Candidate<'_>]) -> ErrorTextReport {
-    let main = text.main().filter(|main| outside::find(main).is_none());
+    let has_size = |main: &&Failure| main.kind != FailureKind::Driver || main.requested.is_some();
+    let main = text.main().filter(|main| outside::find(main).is_none()).filter(has_size);
     let matched = main.map(|main| match_failure(main, modules));
     section(text, matched)
 }
@@ -58,13 +62,45 @@ pub fn tell_beside(report: &mut Report) {
         report.warnings.push(crate::terms::Warning::new("error-text", sentence));
         return;
     };
-    let Some(found) = &text.matched else {
-        if let Some(mut outside) = outside::find(main) {
-            outside::beside(&mut outside, main.kind, report);
-            report.findings.insert(0, outside);
+    let whole = whole(text);
+    let Some(facts) = Facts::of(&whole) else { return };
+    // What the text alone tells: memory outside the pool, the driver's refusal, a constant.
+    let mut alone: Vec<Finding> =
+        outside::find(main).or_else(|| facts.refused_by_the_driver()).into_iter().collect();
+    for finding in &mut alone {
+        outside::beside(finding, main.kind, report);
+    }
+    alone.extend(constant::find(main));
+    let has_module = text.matched.as_ref().is_some_and(|found| found.module.is_some());
+    // What the pool asks the driver for is no allocation of a plan.
+    let worth_it = has_module || main.kind != FailureKind::Driver;
+    let note = text.matched.as_ref().filter(|_| worth_it).map(|found| note(report, main, found));
+    alone.extend(others::before(&facts));
+    report.findings.extend(note);
+    report.findings.extend(others::after(&facts));
+    for finding in alone.into_iter().rev() {
+        report.findings.insert(0, finding);
+    }
+    // A plan has no run: what failed is known by the text.
+    if report.source.kind == SourceKind::HloProto && has_module {
+        let new = |f: &Finding| report.findings.iter().all(|other| other.id != f.id);
+        let more: Vec<Finding> = findings(&facts).into_iter().filter(new).collect();
+        report.findings.extend(more);
+        report.findings.arrange_by_key(|f| f.severity);
+        if report.verdict.status == VerdictStatus::CannotTell {
+            report.verdict = verdict(&facts);
+            return;
         }
-        return;
-    };
+    }
+    // Of a plan that the text is not of, the text says nothing.
+    let is_other = report.source.kind == SourceKind::HloProto && text.matched.is_some() && !has_module;
+    if !(is_other && report.verdict.status == VerdictStatus::CannotTell) {
+        report.verdict = beside_verdict(report, &facts);
+    }
+}
+
+/// Which part of a capture a failure is of.
+fn note(report: &Report, main: &Failure, found: &TextMatch) -> Finding {
     let title = match found.module {
         Some(_) => "Your error, in this capture",
         None => "Your error is not in this capture",
@@ -75,29 +111,62 @@ pub fn tell_beside(report: &mut Report) {
         && main.kind != FailureKind::CompileDevice
         && !report.executions.is_empty()
         && report.verdict.status != VerdictStatus::OutOfMemory;
-    let elsewhere = if ran_here {
-        " No launch failed in this capture: the error is of another moment or another run."
-    } else {
-        ""
-    };
-    let mut note = finding("error-text", Severity::Note, title, found.sentence.clone() + elsewhere, "");
-    note.evidence = if exact { Evidence::Read } else { Evidence::Inferred };
-    // A constant's failure is told by the text alone: the plan holds no more of it.
-    let constant = constant::find(main);
-    // A plan has no run: what failed is known by the text.
-    let alone = (report.source.kind == SourceKind::HloProto && found.module.is_some()).then(|| whole(text));
-    report.findings.push(note);
-    if let Some(constant) = constant {
-        report.findings.insert(0, constant);
-    }
-    if let Some(facts) = alone.as_ref().and_then(Facts::of) {
-        let new = |f: &Finding| report.findings.iter().all(|other| other.id != f.id);
-        let more: Vec<Finding> = findings(&facts).into_iter().filter(new).collect();
-        report.findings.extend(more);
-        report.findings.arrange_by_key(|f| f.severity);
-        if report.verdict.status == VerdictStatus::CannotTell {
-            report.verdict = verdict(&facts);
+    let elsewhere = match waited(report, found).filter(|_| ran_here) {
+        Some(waited) => waited,
+        None if ran_here => {
+            " No launch failed in this capture: the error is of another moment or another run.".to_owned()
         }
+        None => String::new(),
+    };
+    let mut note = finding("error-text", Severity::Note, title, found.sentence.clone() + &elsewhere, "");
+    note.evidence = if exact { Evidence::Read } else { Evidence::Inferred };
+    note
+}
+
+/// That a launch waited for what a text says was not had, and got it.
+fn waited(report: &Report, found: &TextMatch) -> Option<String> {
+    let waits = report.retries.iter().filter(|r| r.outcome == RetryOutcome::Rescued);
+    let (wait, execution) = waits
+        .filter_map(|wait| {
+            let execution = report.executions.get(usize::try_from(wait.execution?).ok()?)?;
+            let asked = wait.missing.as_ref()?.allocation?;
+            let is_it =
+                execution.module == found.module && found.request.iter().any(|r| r.allocation == asked);
+            is_it.then_some((wait, execution))
+        })
+        .max_by_key(|(wait, _)| wait.duration_ps)?;
+    Some(format!(
+        " In this capture execution {} waited {} for it and then got it: where nothing is freed in time, such a wait ends in your \
+         error.",
+        execution.number, wait.duration_ps
+    ))
+}
+
+/// The verdict of a capture with the text of a failure that it does not show: the failure comes first, since it is what was asked
+/// about.
+fn beside_verdict(report: &Report, facts: &Facts<'_>) -> Verdict {
+    let shown = &report.verdict;
+    let by_text = verdict(facts);
+    if shown.status == VerdictStatus::OutOfMemory || by_text.status == VerdictStatus::CannotTell {
+        return shown.clone();
+    }
+    let is_pool = matches!(
+        facts.main.kind,
+        FailureKind::DevicePool | FailureKind::DevicePoolOptional | FailureKind::CompileDevice
+    );
+    let says = match report.source.kind {
+        SourceKind::Xspace if is_pool => {
+            "So says your text; this capture is of another moment or another run, and shows no failure."
+        }
+        SourceKind::Xspace => {
+            "So says your text; a capture shows the device's pool alone, and this one no failure of it."
+        }
+        _ => "So says your text.",
+    };
+    Verdict {
+        status: by_text.status,
+        sentence: format!("{} {says} {}", by_text.sentence, shown.sentence),
+        evidence: shown.evidence.with(by_text.evidence),
     }
 }
 
@@ -148,12 +217,11 @@ fn verdict(facts: &Facts<'_>) -> Verdict {
         };
         return Verdict { status: VerdictStatus::OutOfMemory, sentence, evidence: Evidence::Read };
     }
-    let asked = match (main.requested, main.what.as_deref()) {
-        (Some(requested), _) => requested.to_string(),
-        // TensorFlow says the tensor and not its size.
-        (None, Some(what)) if main.kind == FailureKind::DevicePool => what.to_owned(),
-        (None, _) => "memory".to_owned(),
-    };
+    let asked = asked_in_words(main);
+    if let Some(found) = outside::find(main) {
+        let sentence = format!("{}.", found.title);
+        return Verdict { status: VerdictStatus::OutOfMemory, sentence, evidence: found.evidence };
+    }
     let sentence = match main.kind {
         FailureKind::CompileDevice => match main.limit {
             Some(limit) => {
@@ -175,6 +243,11 @@ fn verdict(facts: &Facts<'_>) -> Verdict {
                 None => format!("{who} ran out of memory; how much it asked for cannot be read in the text."),
             }
         }
+        FailureKind::Driver if main.allocator.is_none() => match (main.requested, main.device) {
+            (None, _) => format!("{}.", driver::find(main, None).map_or_else(String::new, |f| f.title)),
+            (Some(_), None) => format!("The driver did not give {asked} of the card."),
+            (Some(_), Some(device)) => format!("The driver did not give {asked} on device {device}."),
+        },
         FailureKind::DevicePool | FailureKind::DevicePoolOptional | FailureKind::Driver => {
             let of = main.allocator.as_ref().map_or_else(String::new, |a| format!(" {a}"));
             let temp = if facts.asked_for_temp() { ", its temp block," } else { "" };
@@ -185,15 +258,37 @@ fn verdict(facts: &Facts<'_>) -> Verdict {
             "Something ran out: {}. This form of message is not known here.",
             main.what.as_deref().unwrap_or("RESOURCE_EXHAUSTED")
         ),
-        _ => outside::find(main).map_or_else(String::new, |f| format!("{}.", f.title)),
+        // The others are outside the pool.
+        _ => String::new(),
     };
     let status = match main.kind {
         FailureKind::Unknown => VerdictStatus::CannotTell,
         FailureKind::DevicePoolOptional => VerdictStatus::AtRisk,
         _ => VerdictStatus::OutOfMemory,
     };
-    let exact = main.requested.is_none_or(|r| r.is_exact());
-    Verdict { status, sentence, evidence: if exact { Evidence::Read } else { Evidence::Inferred } }
+    Verdict { status, sentence, evidence: evidence(facts) }
+}
+
+/// The weakest class of the sizes in a verdict: read to the byte, or concluded from what is rounded. That the request is the
+/// temp block is concluded from a total that is rounded too.
+fn evidence(facts: &Facts<'_>) -> Evidence {
+    let main = facts.main;
+    let temp = facts.temp().filter(|_| facts.asked_for_temp());
+    let of_compiler =
+        [main.limit, main.exceeded_by].map(|s| s.filter(|_| main.kind == FailureKind::CompileDevice));
+    let need = facts.need().filter(|_| main.requested.is_none());
+    let sizes = [main.requested, temp, facts.free(), need].into_iter().chain(of_compiler).flatten();
+    if sizes.into_iter().all(|size| size.is_exact()) { Evidence::Read } else { Evidence::Inferred }
+}
+
+/// What was asked for, as an object.
+pub(super) fn asked_in_words(failure: &Failure) -> String {
+    match (failure.requested, failure.what.as_deref()) {
+        (Some(requested), _) => requested.to_string(),
+        // TensorFlow says the tensor and not its size.
+        (None, Some(what)) if failure.kind == FailureKind::DevicePool => what.to_owned(),
+        (None, _) => "memory".to_owned(),
+    }
 }
 
 fn limits(text: &ErrorText) -> Vec<Limit> {

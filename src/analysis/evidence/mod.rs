@@ -2,9 +2,12 @@
 //! same evidence beside a capture.
 
 mod constant;
+mod driver;
 mod dump;
 mod error_text;
+mod fixes;
 mod memory_profile;
+mod others;
 mod outside;
 mod written;
 

@@ -1,14 +1,21 @@
 //! Failures that are not of the device's pool: what each is, and what helps.
 
 use super::{finding, fix, with_sizes};
-use crate::evidence::error_text::{Failure, FailureKind};
+use crate::evidence::error_text::{CONVOLUTION, CPU_WORDS, Failure, FailureKind};
 use crate::model::{AllocatorKind, Finding, Fix, Number, Report, Severity};
 use crate::units::{Bytes, Evidence};
 
 /// The finding that a failure is not the device's memory; `None` where it is.
 pub(super) fn find(failure: &Failure) -> Option<Finding> {
-    let (title, cause, fixes) = words(failure.kind)?;
+    let (title, cause, fixes) = match failure.what.as_deref() {
+        Some(CONVOLUTION) => convolution(failure),
+        Some(CPU_WORDS) => by_words(),
+        _ => words(failure.kind)?,
+    };
     let sizes = match (failure.requested, failure.limit) {
+        (Some(asked), _) if failure.what.as_deref() == Some(CONVOLUTION) => {
+            format!(" {asked} were not there.")
+        }
         (Some(asked), Some(limit)) => format!(" It asked for {asked}; the limit is {limit}."),
         (Some(asked), None) => format!(" It asked for {asked}."),
         _ => String::new(),
@@ -16,6 +23,9 @@ pub(super) fn find(failure: &Failure) -> Option<Finding> {
     let sentence = format!("{cause}{sizes}");
     let mut found = finding("not-device-memory", Severity::Error, title, sentence, "");
     found.fixes = fixes;
+    if failure.what.as_deref() == Some(CPU_WORDS) {
+        found.evidence = Evidence::Inferred;
+    }
     Some(with_sizes(found, &[("request_bytes", failure.requested), ("limit_bytes", failure.limit)]))
 }
 
@@ -23,7 +33,11 @@ pub(super) fn find(failure: &Failure) -> Option<Finding> {
 pub(super) fn beside(found: &mut Finding, kind: FailureKind, report: &Report) {
     let is_beside_the_pool = matches!(
         kind,
-        FailureKind::Library | FailureKind::Collectives | FailureKind::Graphs | FailureKind::PyTorch
+        FailureKind::Library
+            | FailureKind::Collectives
+            | FailureKind::Graphs
+            | FailureKind::Driver
+            | FailureKind::PyTorch
     );
     // The device with the least left: its libraries fail first.
     let pools = report.allocators.iter().filter(|a| a.kind == AllocatorKind::Device);
@@ -47,7 +61,79 @@ pub(super) fn beside(found: &mut Finding, kind: FailureKind, report: &Report) {
     }
 }
 
-fn words(kind: FailureKind) -> Option<(&'static str, &'static str, Vec<Fix>)> {
+/// A title, a cause and what helps.
+type Words = (&'static str, &'static str, Vec<Fix>);
+
+/// Before a program runs, cuDNN's algorithms for each convolution are tried out.
+fn convolution(failure: &Failure) -> Words {
+    let mut fallback = fix(
+        "fallback-algorithm",
+        "Let XLA fall back to an algorithm that it did not try.",
+        "Perhaps a slower one.",
+        "",
+    );
+    fallback.code = Some("XLA_FLAGS=--xla_gpu_strict_conv_algorithm_picker=false".into());
+    if failure.requested.is_none() {
+        let (title, cause, fixes) = library();
+        return (title, cause, [fixes, vec![fallback]].concat());
+    }
+    (
+        "No scratch to try out a convolution's algorithms",
+        "When a program with a convolution is compiled, XLA tries out cuDNN's algorithms for it, with scratch that the step itself need \
+         not have. It asks XLA's pool for that scratch, before the step itself is asked for.",
+        vec![
+            fallback,
+            fix(
+                "compile-first",
+                "Compile the step before large arrays are on the device (`jax.jit(step).lower(…).compile()`).",
+                "Another order of start-up.",
+                "",
+            ),
+            fix(
+                "smaller-batch",
+                "Give the convolution less at once: a smaller batch or image.",
+                "Smaller products, which fill the device less.",
+                "",
+            ),
+        ],
+    )
+}
+
+/// A message that says by its form alone that it is the host's memory.
+fn by_words() -> Words {
+    let (_, _, fixes) = host();
+    (
+        "Memory ran out, it seems the host's and not the device's",
+        "These are the words of JAX's CPU backend, whose arrays lie in the host's memory. The message names no memory: that it was the \
+         host's is concluded from its words.",
+        fixes,
+    )
+}
+
+fn library() -> Words {
+    (
+        "A library outside the pool got no memory",
+        "cuDNN, cuBLAS or their like allocate beside XLA's pool, which by default takes 75 % of the card at the start; \
+         with a larger share nothing is left for them.",
+        vec![smaller_pool()],
+    )
+}
+
+fn host() -> Words {
+    (
+        "The host's memory ran out, not the device's",
+        "The process, or JAX's CPU backend, asked the host for memory.",
+        vec![fix(
+            "host-memory",
+            "Load less at once: stream the data, free what was copied to the device, start fewer workers. Is JAX on its CPU \
+             backend by mistake (`jax.devices()`)?",
+            "",
+            "",
+        )],
+    )
+}
+
+fn words(kind: FailureKind) -> Option<Words> {
     Some(match kind {
         FailureKind::KernelSharedMemory => (
             "A kernel's shared memory ran out, not the device's memory",
@@ -87,12 +173,7 @@ fn words(kind: FailureKind) -> Option<(&'static str, &'static str, Vec<Fix>)> {
                 ),
             ],
         ),
-        FailureKind::Library => (
-            "A library outside the pool got no memory",
-            "cuDNN, cuBLAS or their like allocate beside XLA's pool, which by default takes 75 % of the card at the start; \
-             with a larger share nothing is left for them.",
-            vec![smaller_pool()],
-        ),
+        FailureKind::Library => library(),
         FailureKind::Collectives => (
             "Collectives outside the pool got no memory",
             "NCCL (RCCL on AMD) allocates its buffers beside XLA's pool, more with each communicator; with a large share of \
@@ -134,17 +215,7 @@ fn words(kind: FailureKind) -> Option<(&'static str, &'static str, Vec<Fix>)> {
                 "",
             )],
         ),
-        FailureKind::Host => (
-            "The host's memory ran out, not the device's",
-            "The process, or JAX's CPU backend, asked the host for memory.",
-            vec![fix(
-                "host-memory",
-                "Load less at once: stream the data, free what was copied to the device, start fewer workers. Is JAX on its CPU \
-                 backend by mistake (`jax.devices()`)?",
-                "",
-                "",
-            )],
-        ),
+        FailureKind::Host => host(),
         FailureKind::PyTorch => (
             "PyTorch's own memory ran out",
             "The message is PyTorch's. If JAX runs in the same process or on the same card, its pool took 75 % at its start.",
@@ -164,7 +235,8 @@ fn words(kind: FailureKind) -> Option<(&'static str, &'static str, Vec<Fix>)> {
     })
 }
 
-fn smaller_pool() -> Fix {
+/// Room beside the pool.
+pub(super) fn smaller_pool() -> Fix {
     let mut fix = fix(
         "smaller-pool",
         "Give the pool a smaller share of the card.",

@@ -1,11 +1,16 @@
 //! What the text of a failure means: findings out of what it says alone.
 
-use super::{constant, finding, fix, outside, with_sizes};
+use super::driver::{free_them, other_processes, who_holds_it};
+use super::fixes::{fixes, is_two_states};
+use super::{constant, driver, finding, fix, others, outside, with_sizes};
 use crate::arrange::Arrange;
 use crate::evidence::error_text::{ErrorText, Failure, FailureKind, PlanText, PoolDump, TextSize};
 use crate::findings::{cause_of_role, role_words};
 use crate::model::{Finding, Fix, Role, Severity};
 use crate::units::{Bytes, Evidence};
+
+/// A step that needs less is small beside any device of today, of which the smallest have some GiB.
+const SMALL: u64 = 256 << 20;
 
 /// The failure that the report is about, and what belongs to it.
 pub(super) struct Facts<'a> {
@@ -48,10 +53,35 @@ impl<'a> Facts<'a> {
         self.main.free.or(self.pool.and_then(PoolDump::free_bytes).map(|b| TextSize::exact(b.0)))
     }
 
+    /// What has the room that there is in all.
+    fn place(&self) -> &'static str {
+        match self.main.kind {
+            FailureKind::CompileDevice => "device",
+            FailureKind::Driver => "card",
+            _ => "pool",
+        }
+    }
+
+    /// What makes the plan smaller.
+    fn fixes(&self) -> Vec<Fix> {
+        fixes(self.plan(), self.plan().and_then(largest_role).map(|(role, ..)| role))
+    }
+
+    /// Whether the step is small beside what there is, or beside any device where that is not known.
+    fn is_small(&self) -> bool {
+        let Some(need) = self.need().filter(|_| self.plan().is_some()) else { return false };
+        let asked_for_part = self.main.requested.is_some_and(|asked| asked.least_bytes <= need.most_bytes);
+        asked_for_part && need.most_bytes.0 <= self.room().map_or(SMALL, |room| room.least_bytes.0 / 10)
+    }
+
+    /// The temp block of the plan that the text prints.
+    pub fn temp(&self) -> Option<TextSize> {
+        self.plan()?.totals.temp.filter(|t| t.most_bytes.0 > 0)
+    }
+
     /// Whether the request is the temp block of the plan that the text prints.
     pub fn asked_for_temp(&self) -> bool {
-        let temp = self.plan().and_then(|p| p.totals.temp).filter(|t| t.most_bytes.0 > 0);
-        self.main.requested.zip(temp).is_some_and(|(asked, temp)| asked.overlaps(temp))
+        self.main.requested.zip(self.temp()).is_some_and(|(asked, temp)| asked.overlaps(temp))
     }
 
     /// A program that did not compile does not fit, also where what it needs and what there is are printed alike.
@@ -67,6 +97,12 @@ impl<'a> Facts<'a> {
         self.main
             .requested
             .filter(|asked| self.main.kind.is_device_memory() && asked.least_bytes > room.most_bytes)
+    }
+
+    /// The finding of a request that the driver refused; `None` where it was a pool's.
+    pub fn refused_by_the_driver(&self) -> Option<Finding> {
+        let is_driver = self.main.kind == FailureKind::Driver;
+        is_driver.then(|| does_not_fit(self).or_else(|| driver::find(self.main, self.pool))).flatten()
     }
 
     fn is_fragmented(&self) -> bool {
@@ -85,7 +121,7 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = [
         outside::find(facts.main),
         constant::find(facts.main),
-        does_not_fit(facts),
+        does_not_fit(facts).or_else(|| driver::find(facts.main, facts.pool)),
         fragmented(facts),
         others_hold_the_rest(facts),
         budget(facts),
@@ -96,6 +132,8 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     if found.iter().all(|f| f.severity != Severity::Error) {
         found.extend(request(facts));
     }
+    found.extend(others::before(facts));
+    found.extend(others::after(facts));
     found.arrange_by_key(|f| f.severity);
     found
 }
@@ -121,7 +159,7 @@ fn does_not_fit(facts: &Facts<'_>) -> Option<Finding> {
     let mut sentence = format!(
         "{} needs {need}{of_what}{parts}, and the {} has {room}: short by {short}.",
         capital(&facts.who()),
-        if facts.main.kind == FailureKind::CompileDevice { "device" } else { "pool" }
+        facts.place()
     );
     let largest = facts.plan().and_then(largest_role);
     if let Some((role, bytes, listed)) = largest {
@@ -132,7 +170,7 @@ fn does_not_fit(facts: &Facts<'_>) -> Option<Finding> {
     }
     let cause = largest.map_or("", |(role, ..)| cause_of_role(role));
     let mut found = finding("step-does-not-fit", Severity::Error, "The step does not fit", sentence, cause);
-    found.fixes = fixes(facts);
+    found.fixes = facts.fixes();
     let mut found = with_sizes(found, &[("need_bytes", Some(need)), ("limit_bytes", Some(room))]);
     found.evidence = found.evidence.with(Evidence::Read);
     Some(found)
@@ -141,13 +179,30 @@ fn does_not_fit(facts: &Facts<'_>) -> Option<Finding> {
 /// One request is more than there is at all: whatever else is alive, it cannot be had.
 fn one_request(facts: &Facts<'_>, asked: TextSize, room: TextSize) -> Finding {
     let what = if facts.asked_for_temp() { "its temp block, the scratch of one step," } else { "that" };
-    let sentence = format!(
-        "{} asked for {asked} in one piece: {what} is more than the pool has in all, {room}, by about {}.",
+    let more = match asked.about().0 / room.about().0.max(1) {
+        times @ 3.. => format!("about {times} times that"),
+        _ => format!("by about {}", asked.about().saturating_sub(room.about())),
+    };
+    let mut sentence = format!(
+        "{} asked for {asked} in one piece: {what} is more than the {} has in all, {room}, {more}.",
         capital(&facts.who()),
-        asked.about().saturating_sub(room.about())
+        facts.place()
     );
-    let mut found = finding("step-does-not-fit", Severity::Error, "The step does not fit", sentence, "");
-    found.fixes = fixes(facts);
+    if let Some(free) = facts.main.free {
+        sentence += &format!(" {free} of it were free.");
+    }
+    let cause = "Whatever else is alive, it cannot be had: one array, or the temp block of one step, is larger than all there is.";
+    let mut found = finding("step-does-not-fit", Severity::Error, "The step does not fit", sentence, cause);
+    if facts.plan().is_none() {
+        found.fixes.push(fix(
+            "find-the-array",
+            "Look for the array in the program: one of the product of two long dimensions, or one that is whole on a device where it \
+             should be a part (sharding).",
+            "",
+            "The plan lists it: `jax.jit(step, …).lower(…).compile().memory_analysis()` has its size, an HloProto dump its place.",
+        ));
+    }
+    found.fixes.extend(facts.fixes());
     with_sizes(found, &[("request_bytes", Some(asked)), ("limit_bytes", Some(room))])
 }
 
@@ -192,29 +247,15 @@ fn others_hold_the_rest(facts: &Facts<'_>) -> Option<Finding> {
     let in_use = room.about().saturating_sub(free.about());
     let own = facts.plan()?.totals.parameter.map_or(Bytes::ZERO, TextSize::about);
     let sentence = format!(
-        "{} needs {need} and would fit the empty pool of {room}, but {in_use} of it were in use when it asked for {asked}: at \
+        "{} needs {need} and would fit the empty {} of {room}, but {in_use} of it were in use when it asked for {asked}: at \
          most about {own} of them its own arguments, the rest something else.",
-        capital(&facts.who())
+        capital(&facts.who()),
+        facts.place()
     );
     let cause = "The step is not to blame: arrays that it does not take hold the pool.";
     let mut found =
         finding("live-arrays", Severity::Error, "Other live arrays take the room", sentence, cause);
-    found.fixes = vec![
-        fix(
-            "who-holds-it",
-            "See who holds the rest: `jax.profiler.save_device_memory_profile(\"memory.prof\")` just before the step names every \
-             live array's place in the program; a capture of the failing step shows them over time.",
-            "",
-            "",
-        ),
-        fix(
-            "free-them",
-            "Drop what is not needed: results kept in lists (`jax.device_get` or sum them up), a second copy of the parameters, a \
-             data set put on the device as a whole.",
-            "",
-            "",
-        ),
-    ];
+    found.fixes = vec![who_holds_it(), free_them()];
     Some(with_sizes(
         found,
         &[
@@ -276,7 +317,16 @@ fn request(facts: &Facts<'_>) -> Option<Finding> {
         (None, Some(free)) => format!(" {free} were free. The text does not say who held the rest."),
         (None, None) => " The text does not say how much the pool has and who held the rest.".to_owned(),
     };
-    let cause = "Either the plan is larger than the pool, or other arrays are alive: a capture of the failing run tells which.";
+    let two_states = facts.plan().is_some_and(is_two_states);
+    let cause = if facts.is_small() {
+        "The step is not to blame: it is small beside the memory of any device. Other arrays of the program hold the room, or another \
+         process left the pool little."
+    } else if two_states {
+        "Old and new state stand beside each other: the total is parameters and outputs, which share no memory, and next to nothing \
+         else. Whether that alone is larger than the pool, or other arrays are alive, a capture of the failing run tells."
+    } else {
+        "Either the plan is larger than the pool, or other arrays are alive: a capture of the failing run tells which."
+    };
     let severity =
         if facts.main.kind == FailureKind::DevicePoolOptional { Severity::Note } else { Severity::Warning };
     let mut found = finding("failed-request", severity, "An allocation failed", sentence, cause);
@@ -287,70 +337,14 @@ fn request(facts: &Facts<'_>) -> Option<Finding> {
         "",
         "",
     )];
-    if facts.plan().is_some() {
-        found.fixes.extend(fixes(facts));
+    if facts.is_small() {
+        found.fixes.extend([who_holds_it(), free_them(), other_processes()]);
+    } else if facts.plan().is_some() {
+        found.fixes.extend(facts.fixes());
+        // Where the text shows what is wrong, that comes first.
+        found.fixes.arrange_by_key(|fix| !(two_states && fix.id == "donate"));
     }
     Some(with_sizes(found, &[("request_bytes", Some(asked)), ("need_bytes", facts.need())]))
-}
-
-/// What can be done about a large plan. Only donation has a number in the text.
-fn fixes(facts: &Facts<'_>) -> Vec<Fix> {
-    let mut all: Vec<Fix> = Vec::new();
-    all.extend(donate(facts));
-    let role = facts.plan().and_then(largest_role).map(|(role, ..)| role);
-    if matches!(role, None | Some(Role::Forward | Role::Recomputed)) {
-        let mut remat = fix(
-            "remat",
-            "Wrap the repeated block of the model in `jax.checkpoint`: its inside is computed again in the backward pass instead \
-             of kept.",
-            "About one more forward pass.",
-            "",
-        );
-        remat.code = Some("block = jax.checkpoint(block)  # flax: nn.remat(Block)".into());
-        all.push(remat);
-    }
-    all.push(fix(
-        "batch/2",
-        "Halve the micro-batch and add up the gradients of two before the update.",
-        "Smaller products, which fill the device less.",
-        "",
-    ));
-    all.push(fix(
-        "shard",
-        "Shard parameters, gradients and optimizer state over more devices (FSDP).",
-        "More devices and traffic between them.",
-        "",
-    ));
-    for fix in &mut all {
-        fix.check = Some("jax.jit(step, …).lower(…).compile().memory_analysis()".into());
-    }
-    all
-}
-
-/// Parameters and outputs of like size that do not share memory: the total counts both.
-fn donate(facts: &Facts<'_>) -> Option<Fix> {
-    let totals = facts.plan()?.totals;
-    let (parameter, out, total) = (totals.parameter?, totals.maybe_live_out?, totals.total?);
-    let parts = parameter.about() + out.about() + totals.temp.map_or(Bytes::ZERO, TextSize::about);
-    // What is counted as parameter and as output is in the total once.
-    let shared = parts.saturating_sub(total.about());
-    let apart = out.about().saturating_sub(shared);
-    let worth_it = apart.0 >= total.about().0 / 20 && out.about().0 <= parameter.about().0 * 5 / 4;
-    if !worth_it {
-        return None;
-    }
-    let mut fix = fix(
-        "donate",
-        "Donate the old state, if the step returns the new one: `donate_argnums`.",
-        "The old arrays cannot be used after the call.",
-        &format!(
-            "Outputs of {} that share no memory with parameters, if they have the shapes of parameters.",
-            Bytes(apart.0)
-        ),
-    );
-    fix.need_after_least_bytes = Some(total.least_bytes.saturating_sub(out.most_bytes));
-    fix.need_after_most_bytes = Some(total.most_bytes);
-    Some(fix)
 }
 
 /// `309.56 MiB parameters, 309.50 MiB live out, 3.41 GiB temp`.

@@ -1,7 +1,7 @@
 //! The text of a failure beside the modules of a capture: which allocation of which plan was asked for.
 
 use super::messages::LOADING;
-use super::{Failure, FailureKind, PlanTotals, TextSize};
+use super::{Failure, FailureKind, PlanTotals, TextSize, UNIT};
 use crate::arrange::Arrange;
 use crate::plan::Summary;
 use crate::terms::BufferKind;
@@ -82,9 +82,6 @@ pub struct TotalDifference {
 const LOADED_WITH: Bytes = Bytes(32 << 20);
 /// ... beside a temp that is much more.
 const MUCH: u64 = 256 << 20;
-
-/// BFC rounds requests up to this (`kMinAllocationSize`).
-const UNIT: u64 = 256;
 
 /// Finds what a failure is of, among the modules of a capture.
 #[must_use]

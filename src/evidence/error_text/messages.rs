@@ -12,8 +12,20 @@ use super::{Failure, FailureKind, MOST_FAILURES, RematText, TextSize, signs};
 use crate::plain::cut;
 use crate::units::Bytes;
 
+/// The driver's own pool (`XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async`).
+pub(crate) const CUDA_ASYNC: &str = "cuda_async";
+
 /// What a request for one of the program's constants is called.
 pub(crate) const CONSTANT: &str = "a constant of the program";
+
+/// What is tried out before a program with a convolution runs.
+pub(crate) const CONVOLUTION: &str = "choice of a convolution's algorithm";
+
+/// What the driver is asked for when a program is loaded.
+pub(crate) const CODE: &str = "the code of kernels";
+
+/// The words of JAX's CPU backend (`MaybeOwningCpuMemory`), which name no memory.
+pub(crate) const CPU_WORDS: &str = "Out of memory allocating";
 
 /// What a TPU's request for the memory that a program reserves is called.
 pub(super) const LOADING: &str = "the program itself";
@@ -39,7 +51,7 @@ const RULES: &[Rule] = &[
     Rule {
         pattern: "Out of memory allocating {} bytes",
         kind: FailureKind::Host,
-        fill: |f, w| f.requested = size(w, 0),
+        fill: |f, w| (f.requested, f.what) = (size(w, 0), Some(CPU_WORDS.into())),
     },
     Rule {
         pattern: "Allocator {} ran out of memory trying to allocate {} rounded to {}",
@@ -80,7 +92,7 @@ const RULES: &[Rule] = &[
     Rule {
         pattern: "cuMemAllocAsync failed to allocate {} bytes",
         kind: FailureKind::Driver,
-        fill: |f, w| (f.requested, f.allocator) = (size(w, 0), Some("cuda_async".into())),
+        fill: |f, w| (f.requested, f.allocator) = (size(w, 0), Some(CUDA_ASYNC.into())),
     },
     Rule {
         pattern: "Ran out of memory in memory space {} Used {} of {} {} Exceeded {} capacity by {}",
@@ -182,7 +194,7 @@ const RULES: &[Rule] = &[
     Rule {
         pattern: "Failed to determine best cudnn convolution algorithm",
         kind: FailureKind::Library,
-        fill: |f, _| f.what = Some("choice of a convolution's algorithm".into()),
+        fill: |f, _| f.what = Some(CONVOLUTION.into()),
     },
     Rule {
         pattern: "CUDA out of memory Tried to allocate {} {}",
@@ -235,8 +247,11 @@ pub(super) fn failures(lines: &[Line<'_>]) -> Vec<Failure> {
     if found.is_empty()
         && let Some((sign, kind)) = signs::find(text)
     {
+        let (kind, what) = signs::of_the_driver(text, sign, kind);
         let mut failure = blank(kind, line);
-        failure.what = Some(sign.to_owned());
+        failure.what = Some(what.to_owned());
+        let behind = text.find(sign).map_or("", |at| &text[at + sign.len()..]);
+        complete(&mut failure, Words::new(lines, behind));
         found.push(failure);
     }
     // XLA's code stands before the sentence, or behind it.
@@ -302,6 +317,9 @@ fn complete(failure: &mut Failure, mut words: Words<'_, '_>) {
             failure.kind = FailureKind::CollectivePool;
         }
     }
+    if failure.allocator.as_deref() == Some(CUDA_ASYNC) {
+        (failure.free, failure.limit) = of_the_card(words.clone()).unzip();
+    }
     // Payloads of the status, and the description of the buffer (E1001: `:: #allocation7 [shape = '…', space=hbm, …]`).
     for word in words.take(40) {
         if let Some(name) = word.split_once("executable_name='").and_then(|(_, rest)| rest.split('\'').next())
@@ -316,6 +334,16 @@ fn complete(failure: &mut Failure, mut words: Words<'_, '_>) {
             break;
         }
     }
+}
+
+/// What is free of the card and what it has in all: ` Reported by CUDA: Free memory/Total memory: 22635544576/85095874560`.
+fn of_the_card(words: Words<'_, '_>) -> Option<(TextSize, TextSize)> {
+    let mut words = words.take(24).skip_while(|word| *word != "Reported");
+    let (free, total) = words.find_map(|word| {
+        let (free, total) = word.split_once('/')?;
+        Some((free.parse().ok()?, total.parse().ok()?))
+    })?;
+    Some((TextSize::exact(free), TextSize::exact(total)))
 }
 
 /// What XLA's rematerialization says of its limit (`xla/hlo/transforms/simplifiers/hlo_rematerialization.cc`).

@@ -19,7 +19,7 @@ pub(super) use escaped::is_json_log;
 pub use lines::decode;
 pub(super) use lines::is_utf16;
 pub use matching::{Candidate, MatchedBy, RequestMatch, TextMatch, TotalDifference, match_failure};
-pub(crate) use messages::CONSTANT;
+pub(crate) use messages::{CODE, CONSTANT, CONVOLUTION, CPU_WORDS, CUDA_ASYNC};
 pub use model::{
     ChunksOfSize, ErrorText, Failure, FailureKind, PlanText, PlanTotals, PoolDump, RematText, TextBuffer,
     UsagePart,
@@ -32,9 +32,12 @@ pub(super) use words::quoted;
 use crate::arrange::Arrange;
 use crate::plain::cut;
 use lines::{Line, without_escapes, writers};
+use std::cmp::Reverse;
 
 /// How many lines after a message can still name its executable or begin its plan.
 const NEAR: usize = 12;
+/// BFC rounds requests up to this (`kMinAllocationSize`).
+const UNIT: u64 = 256;
 /// The most failures kept: a log of a loop that catches the error has one for each turn.
 const MOST_FAILURES: usize = 500;
 /// The most dumps of pools kept, and words of rematerialization, the last ones.
@@ -53,7 +56,7 @@ impl ErrorText {
             one.read(&lines);
             for failure in one.failures {
                 let writers = if writer.is_empty() { Vec::new() } else { vec![writer.clone()] };
-                whole.add(Failure { writers, ..failure }, None);
+                whole.add(Failure { writers, ..failure });
             }
             make_room(&mut whole.failures);
             whole.pools.extend(one.pools.finish());
@@ -64,6 +67,13 @@ impl ErrorText {
         whole.pools.arrange_by_key(|p| p.line);
         keep_last(&mut whole.pools);
         keep_last(&mut whole.rematerialization);
+        // The one client for GPUs that has the words of the CPU backend.
+        if text.contains("TfrtGpu") || text.contains("tfrt_gpu") {
+            let by_words = |f: &&mut Failure| f.what.as_deref() == Some(CPU_WORDS);
+            for failure in whole.failures.iter_mut().filter(by_words) {
+                (failure.kind, failure.what) = (FailureKind::DevicePool, None);
+            }
+        }
         whole
     }
 
@@ -73,26 +83,50 @@ impl ErrorText {
         self.failures.is_empty() && self.pools.is_empty() && self.rematerialization.is_empty()
     }
 
-    /// The failure that the report is about: the last that is of the device's memory, else the last at all. Later ones
-    /// in a log are of the run that the user asks about; of one failure the last message has the most.
+    /// The failure that the report is about: the first that is of the device's memory, one with its plan before others; else
+    /// the first at all. Later ones often follow from it: what was not had then is not there for others.
     #[must_use]
     pub fn main(&self) -> Option<&Failure> {
         self.failures.iter().max_by_key(|f| weight(f))
     }
 
-    fn add(&mut self, failure: Failure, near: Option<usize>) {
-        add(&mut self.failures, failure, near);
+    fn add(&mut self, failure: Failure) {
+        // A launcher that marks only some lines leaves one failure with two writers, of which one is unknown.
+        let same = self.failures.iter_mut().find(|f| {
+            (f.writers.is_empty() != failure.writers.is_empty())
+                && same_event(f, &failure)
+                && same_chunk(f, &failure)
+        });
+        match same {
+            Some(same) => merge(same, failure),
+            None => {
+                add(&mut self.failures, failure, None);
+            }
+        }
     }
 }
 
+/// Whether two sizes, one of them rounded by the allocator, can be of one request.
+fn same_chunk(a: &Failure, b: &Failure) -> bool {
+    let fits = |rounded: &Failure, asked: &Failure| {
+        let (Some(rounded), Some(asked)) = (rounded.rounded_bytes, asked.requested.filter(|r| r.is_exact()))
+        else {
+            return true;
+        };
+        asked.least_bytes.0.checked_next_multiple_of(UNIT) == Some(rounded.0)
+    };
+    fits(a, b) && fits(b, a)
+}
+
 /// How much a failure matters beside others of its text.
-fn weight(f: &Failure) -> (u8, bool, u64) {
+fn weight(f: &Failure) -> (u8, bool, Reverse<u64>) {
     let kind = match f.kind {
         FailureKind::DevicePool | FailureKind::CompileDevice => 3,
-        FailureKind::DevicePoolOptional | FailureKind::Driver | FailureKind::Unknown => 1,
+        FailureKind::Driver | FailureKind::Unknown => 1,
+        FailureKind::DevicePoolOptional => 0,
         _ => 2,
     };
-    (kind, f.plan.is_some(), f.line)
+    (kind, f.plan.is_some(), Reverse(f.line))
 }
 
 /// Drops the failures that matter least where there are twice too many; whether there were.
@@ -106,7 +140,7 @@ fn make_room(failures: &mut Vec<Failure>) -> bool {
 
 /// Drops the failures that matter least where there are too many. The others keep their order.
 fn keep_best(failures: &mut Vec<Failure>) {
-    let mut weights: Vec<(u8, bool, u64)> = failures.iter().map(weight).collect();
+    let mut weights: Vec<(u8, bool, Reverse<u64>)> = failures.iter().map(weight).collect();
     let Some(too_many) = weights.len().checked_sub(MOST_FAILURES) else { return };
     weights.arrange();
     let Some(least) = weights.get(too_many) else { return };
@@ -128,7 +162,9 @@ fn add(failures: &mut Vec<Failure>, failure: Failure, near: Option<usize>) -> us
             same_words(f, &failure) || (*i >= from && near.is_some() && same_event(f, &failure))
         });
     if let Some((i, _)) = same {
-        merge(&mut failures[i], failure);
+        // The sentence with the size and the one with the instruction are two of one message.
+        let rest = are_parts(&failures[i], &failure);
+        merge(&mut failures[i], Failure { count: if rest { 0 } else { failure.count }, ..failure });
         return i;
     }
     failures.push(failure);
@@ -158,13 +194,19 @@ fn same_event(a: &Failure, b: &Failure) -> bool {
         (Some(x), Some(y)) => x.overlaps(y),
         _ => false,
     };
-    let vmem = a.kind == FailureKind::CompileVmem && a.requested.is_none() != b.requested.is_none();
     a.kind == b.kind
-        && (sizes || vmem)
+        && (sizes || are_parts(a, b))
         && agree(&a.allocator, &b.allocator)
         && agree(&a.device, &b.device)
         && agree(&a.executable, &b.executable)
         && agree(&a.limit, &b.limit)
+}
+
+/// Whether two are the two sentences of the message on memory inside the chip.
+fn are_parts(a: &Failure, b: &Failure) -> bool {
+    a.kind == FailureKind::CompileVmem
+        && b.kind == FailureKind::CompileVmem
+        && a.requested.is_none() != b.requested.is_none()
 }
 
 fn merge(into: &mut Failure, other: Failure) {
@@ -188,6 +230,20 @@ fn merge(into: &mut Failure, other: Failure) {
     into.what = into.what.take().or(other.what);
     let richer = |p: &PlanText| (p.totals.total.is_some(), p.buffers.len());
     into.plan = [into.plan.take(), other.plan].into_iter().flatten().max_by_key(richer);
+}
+
+/// Whether a line has the error that the choice of a convolution's algorithm ended with.
+fn is_original(line: &str) -> bool {
+    line.contains("Original error: ")
+}
+
+/// What the choice of a convolution's algorithm asked for: the error behind it says so, some lines below.
+fn with_original(choice: &mut Failure, lines: &[Line<'_>]) {
+    let Some(at) = lines.iter().take(NEAR).position(|line| is_original(line.text)) else { return };
+    let mut errors = messages::failures(&lines[at..]).into_iter();
+    if let Some(asked) = errors.find(|f| f.requested.is_some()) {
+        (choice.requested, choice.allocator) = (asked.requested, asked.allocator);
+    }
 }
 
 /// Reads the lines of one writer.
@@ -232,7 +288,16 @@ impl Reader {
                     add(&mut self.failures, unknown, None);
                 }
             }
-            for failure in found {
+            for mut failure in found {
+                if failure.what.as_deref() == Some(CONVOLUTION) {
+                    with_original(&mut failure, &lines[at..]);
+                } else if is_original(line.text)
+                    && last.is_some_and(|(i, stood)| {
+                        at - stood <= NEAR && self.failures[i].what.as_deref() == Some(CONVOLUTION)
+                    })
+                {
+                    continue;
+                }
                 // The messages of one failure stand together: the log, the status, the traceback's last line.
                 last = Some((add(&mut self.failures, failure, Some(4)), at));
             }

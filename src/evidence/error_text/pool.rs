@@ -2,6 +2,7 @@
 //! `AllocatorStats::DebugString` of `xla/tsl/framework/allocator.cc`).
 
 use super::lines::{Line, without_log_prefix};
+use super::messages::CUDA_ASYNC;
 use super::words::{after, number_in};
 use super::{ChunksOfSize, PoolDump, TextSize};
 use crate::arrange::Arrange;
@@ -46,9 +47,12 @@ impl Pools {
             self.dump(line, allocator).in_use.push(ChunksOfSize { bytes: Bytes(size), count });
         } else if let Some(rest) = after(text, "Allocator memory summary: ") {
             summary(self.dump(line, allocator), rest);
-        } else if text == "Stats:" {
+        } else if let Some(first) =
+            text.strip_prefix("Stats:").map(str::trim).filter(|f| f.is_empty() || f.starts_with("Limit:"))
+        {
             self.dump(line, allocator);
             self.in_stats = true;
+            self.statistic(first);
         } else if !is_other(text) {
             return false;
         }
@@ -70,6 +74,8 @@ impl Pools {
         let Some(dump) = self.dumps.last_mut() else { return false };
         let bytes = number_in(value).filter(|_| value.trim().bytes().all(|b| b.is_ascii_digit())).map(Bytes);
         match key {
+            // Of the driver's own pool it is what the pool keeps, not what it may take.
+            "Limit" if dump.allocator.as_deref() == Some(CUDA_ASYNC) => {}
             "Limit" => dump.limit_bytes = bytes.filter(|b| b.0 > 0),
             "InUse" => dump.in_use_bytes = bytes,
             "MaxInUse" => dump.peak_in_use_bytes = bytes,

@@ -1,6 +1,7 @@
 //! Names of errors that say by themselves that memory ran out, told apart from code and advice that only mention them.
 
-use super::FailureKind;
+use super::messages::{CODE, CPU_WORDS};
+use super::{Failure, FailureKind};
 
 /// Names, and what kind of memory they are of.
 const SIGNS: [(&str, FailureKind); 21] = [
@@ -43,6 +44,32 @@ pub(super) fn find(line: &str) -> Option<(&'static str, FailureKind)> {
         // A name in a sentence about it goes on with a comma or a stop; in C++ a reference to it with `&`.
         !rest.starts_with([',', '.', '&', '_']) && !rest.starts_with(|c: char| c.is_alphanumeric())
     })
+}
+
+/// What the driver's own name for it is of, by the words around it: CUDA graphs, the code of kernels, else the name itself.
+pub(super) fn of_the_driver(
+    line: &str,
+    sign: &'static str,
+    kind: FailureKind,
+) -> (FailureKind, &'static str) {
+    let line = line.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    match kind {
+        FailureKind::Driver if has(&["cuda graph", "gpu graph", "hip graph", "command buffer"]) => {
+            (FailureKind::Graphs, sign)
+        }
+        FailureKind::Driver if has(&["cubin", "ptx", "hsaco", "moduleload"]) => (kind, CODE),
+        _ => (kind, sign),
+    }
+}
+
+impl Failure {
+    /// The words by which the kind of memory was told, where they are a name and no sentence.
+    #[must_use]
+    pub fn sign(&self) -> Option<&str> {
+        let what = self.what.as_deref()?;
+        (what == CPU_WORDS || SIGNS.iter().any(|(sign, _)| *sign == what)).then_some(what)
+    }
 }
 
 /// Whether a line has what is in every name: most lines have not, and logs are long.

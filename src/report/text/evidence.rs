@@ -71,6 +71,7 @@ fn in_words(f: &Failure) -> String {
         FailureKind::CompileDevice => "compilation for the device",
         FailureKind::CompileVmem => "compilation for memory inside the chip",
         FailureKind::KernelSharedMemory => "shared memory of a kernel",
+        FailureKind::Library if f.requested.is_some() => "a library",
         FailureKind::Library => "a library beside the pool",
         FailureKind::Collectives => "collectives beside the pool",
         FailureKind::Graphs => "CUDA graphs beside the pool",
@@ -87,9 +88,12 @@ fn in_words(f: &Failure) -> String {
         }
     }
     for (what, name) in [("of", &f.allocator), ("by", &f.executable), ("for", &f.what)] {
-        if let Some(name) = name {
+        if let Some(name) = name.as_deref().filter(|name| f.sign() != Some(name)) {
             let _ = write!(words, ", {what} {}", short(name, 60));
         }
+    }
+    if let Some(sign) = f.sign() {
+        let _ = write!(words, ", by the words “{}”", short(sign, 60));
     }
     if let Some(device) = f.device {
         let _ = write!(words, ", device {device}");

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { choose, closeBrowser, downloadJson, drop, openPage, root, sharedFile, untilState } from './harness.mjs';
 import { asFile, capture } from './made.mjs';
 
@@ -29,6 +30,13 @@ const made = capture({
   // Two of the three arrays that keep.py made of this size, and one that it never made.
   older: [8_388_608, 8_388_608, 123_136],
 });
+
+/** The profile as JAX on a GPU would have written it: the name of the device has as many letters. */
+const onGpu = () => {
+  const bytes = gunzipSync(readFileSync(join(profiles, 'keep-after.prof')));
+  const renamed = Buffer.from(bytes.toString('latin1').replaceAll('cpu:0', 'gpu:0'), 'latin1');
+  return asFile('keep-after.prof', gzipSync(renamed));
+};
 
 /** @param {import('playwright-core').Page} page @param {string} text */
 const paste = (page, text) =>
@@ -124,7 +132,7 @@ test('a capture dropped with its error and its profile has both beside it', asyn
 test('arrays from before the capture get the places of a profile beside it', async () => {
   const { page, context, complaints } = await openPage();
   await openMade(page);
-  await choose(page, join(profiles, 'keep-after.prof'));
+  await choose(page, [onGpu()]);
   const table = page.getByRole('table', { name: 'Arrays from before the capture with the stacks of their size' });
   await table.waitFor();
   assert.deepEqual(
@@ -132,6 +140,17 @@ test('arrays from before the capture get the places of a profile beside it', asy
     ['16.00 MiB 8.00 MiB 2 5 demo/keep.py:27 train ×4 demo/keep.py:21 init ×1'],
   );
   assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('a profile of another platform is said to be one, and nothing of it is looked for', async () => {
+  const { page, context } = await openPage();
+  await openMade(page);
+  await choose(page, join(profiles, 'keep-after.prof'));
+  const note = page.locator('main .note', { hasText: 'of another platform' });
+  await note.waitFor();
+  assert.match(await note.innerText(), /its arrays are on cpu:0, the capture is of a GPU/);
+  assert.equal(await page.getByRole('heading', { name: 'Names for what was allocated before' }).count(), 0);
   await context.close();
 });
 

@@ -22,6 +22,7 @@ export function ProfileView({ report }: { report: Report }) {
   const profile = report.memory_profile;
   if (profile === null) return <p class="none">There is no memory profile.</p>;
   const beside = report.source.kind !== 'memory_profile';
+  const other = report.warnings.find((w) => w.code === 'memory-profile-platform');
   return (
     <section aria-labelledby="profile-title" class="stack">
       <div class="view-head">
@@ -33,7 +34,8 @@ export function ProfileView({ report }: { report: Report }) {
         </p>
       </div>
       <BesideNote kind="profile" />
-      {beside && <Before of={profile.before_capture} rest={profile.before_capture_rest} />}
+      {other !== undefined && <p class="note">{plain(other.message)}</p>}
+      {beside && other === undefined && <Before of={profile.before_capture} rest={profile.before_capture_rest} />}
       <Flame profile={profile} />
       <Totals of={profile.totals} />
       <Stacks profile={profile} />

@@ -193,3 +193,56 @@ test('what cannot be read does not take the place of an open capture', async () 
   assert.deepEqual(complaints, []);
   await context.close();
 });
+
+test('a capture brought after its error has it beside it, whether it takes its place or is added', async () => {
+  for (const add of [false, true]) {
+    const { page, context, complaints } = await openPage();
+    await paste(page, OF_THE_TEMP);
+    await page.getByText('asked for 4.00 MiB').first().waitFor();
+    if (add) await page.getByLabel('Add captures to compare').setInputFiles([asFile('made.xplane.pb', made)]);
+    else await choose(page, [asFile('made.xplane.pb', made)]);
+    await page.locator('.your-error', { hasText: 'temp block' }).waitFor();
+    assert.equal(await page.getByRole('link', { name: /^(Files|Compare)/ }).count(), 0);
+    await page.getByRole('link', { name: 'Capture', exact: true }).click();
+    assert.match(await page.getByRole('main').innerText(), /Beside it\s+pasted text/);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  }
+});
+
+test('a text that is none of a failure and a file that is none of a capture say so, and leave nothing behind', async () => {
+  const { page, context } = await openPage({ hash: '#view=plan' });
+  await openMade(page);
+  const refused = page.locator('.trouble');
+  for (const bring of [
+    () => paste(page, 'hello, this is a text of something else'),
+    () =>
+      page
+        .getByLabel('Add captures to compare')
+        .setInputFiles([asFile('README.md', readFileSync(join(root, 'README.md')))]),
+  ]) {
+    await bring();
+    await refused.waitFor();
+    await untilState(page, 'done');
+    assert.match(await refused.innerText(), /^Not read: (pasted text|README\.md)\. .+\. What was open stays\.$/);
+    assert.match((await page.locator('p.offscreen[role=status]').textContent()) ?? '', /^Not read:/);
+    assert.equal(await page.getByRole('link', { name: /^Files/ }).count(), 0);
+    assert.match(page.url(), /#view=plan$/);
+    await page.getByRole('navigation').getByText('Capture').click();
+    await refused.waitFor({ state: 'detached' });
+    await page.getByRole('navigation').getByText('Plan').click();
+  }
+  await context.close();
+});
+
+test('a profile that is read beside several captures is listed with them', async () => {
+  const { page, context } = await openPage();
+  await drop(page, [
+    { name: 'a.xplane.pb', bytes: capture({ host: 'a' }) },
+    { name: 'b.xplane.pb', bytes: capture({ host: 'b' }) },
+    join(profiles, 'keep-after.prof'),
+  ]);
+  await page.getByRole('heading', { name: '2 captures, 2 devices' }).waitFor();
+  await page.getByText('keep-after.prof is read beside every capture.').waitFor();
+  await context.close();
+});

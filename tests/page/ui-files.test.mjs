@@ -233,3 +233,69 @@ test('two captures are compared: every number with its difference, buffers by na
   await page.waitForFunction((old) => document.querySelector('.big')?.textContent?.replace('+', '−') === old, first);
   await context.close();
 });
+
+test('the gravest verdict stands first and in the headline, though it is of an earlier run', async () => {
+  const fits = sharedFile('scenarios/s3c_donated.xplane.pb');
+  const fails = sharedFile('scenarios/s1_plan_too_large.xplane.pb');
+  if (!fits || !fails) return;
+  const { page, context } = await openPage();
+  await choose(page, [fails, fits]);
+  await page.getByRole('heading', { name: '2 captures, 1 device, 1 earlier run' }).waitFor();
+  assert.match(await page.locator('.lede').innerText(), /^s1_plan_too_large\.xplane\.pb ran out of memory\./);
+  assert.match(await page.getByRole('table').locator('tbody tr').first().innerText(), /s1_plan.*Out of memory/s);
+  await context.close();
+});
+
+test('a difference that is no reason to look has no colour, and a text is no device', async () => {
+  const { page, context } = await openPage();
+  await choose(
+    page,
+    [64, 65, 64, 96].map((n, i) => asFile(`${i}.xplane.pb`, host(`host-${i}`, n))),
+  );
+  await page.getByRole('heading', { name: '4 captures, 4 devices' }).waitFor();
+  const [worse, small] = [page.locator('tbody .worse'), page.locator('tbody .size').filter({ hasText: /^[+−]/ })];
+  assert.equal(await worse.count(), 1);
+  assert.ok((await small.count()) > 1);
+  await page
+    .getByLabel('Add captures to compare')
+    .setInputFiles([
+      asFile('error.txt', Buffer.from('RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7777777 bytes.')),
+      asFile('more.xplane.pb', host('host-9', 64)),
+      asFile('also.txt', Buffer.from('RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7777778 bytes.')),
+    ]);
+  await page.getByRole('heading', { name: '5 captures, 5 devices, 2 texts and profiles' }).waitFor();
+  await context.close();
+});
+
+test('one of several can be closed, be it a file that was not read', async () => {
+  const { page, context, complaints } = await openPage();
+  await choose(page, [
+    ...[8, 16, 24].map((n) => asFile(`${n}.xplane.pb`, host(`host-${n}`, n))),
+    asFile('notes.pdf', Buffer.from('%PDF-1.7')),
+  ]);
+  await page.getByRole('heading', { name: '3 captures, 3 devices' }).waitFor();
+  await page.getByRole('button', { name: 'Remove notes.pdf' }).click();
+  await page.locator('.item-error').waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Files 3' }).waitFor();
+  await page.getByRole('link', { name: '16.xplane.pb' }).click();
+  const menu = page.locator('.menu summary');
+  await menu.click();
+  await page.getByRole('button', { name: 'Close this capture' }).click();
+  await page.getByRole('link', { name: 'Files 2' }).waitFor();
+  assert.deepEqual(await page.locator('.capture-bar select').first().locator('option').allInnerTexts(), [
+    '8.xplane.pb',
+    '24.xplane.pb',
+  ]);
+  // A click elsewhere closes the menu.
+  if (!(await page.locator('.menu').getAttribute('open'))) await menu.click();
+  await page.getByRole('heading', { level: 1 }).click();
+  assert.equal(await page.locator('.menu-items').isVisible(), false);
+  await menu.click();
+  await page.getByRole('button', { name: 'Close this capture' }).click();
+  await page.getByRole('link', { name: /^Files/ }).waitFor({ state: 'detached' });
+  await menu.click();
+  await page.getByRole('button', { name: 'Close the capture' }).click();
+  await untilState(page, 'empty');
+  assert.deepEqual(complaints, []);
+  await context.close();
+});

@@ -248,3 +248,20 @@ test('at 390 pixels nothing sticks out of the page', async () => {
   }
   await context.close();
 });
+
+test('what was filtered in the plan and chosen under What if is still there after another view', async () => {
+  const file = sharedFile(S1);
+  if (!file) return;
+  const { page, context } = await openPlan(file);
+  const filter = page.getByPlaceholder('Shape, name or file');
+  await filter.fill('progs.py');
+  const view = (/** @type {string} */ name) => page.getByRole('navigation').getByRole('link', { name }).click();
+  await view('What if');
+  const fix = page.locator('.choices input').first();
+  await fix.check();
+  await view('Plan');
+  assert.equal(await filter.inputValue(), 'progs.py');
+  await view('What if');
+  assert.equal(await fix.isChecked(), true);
+  await context.close();
+});

@@ -284,3 +284,56 @@ test('the self-test runs inside the page', async () => {
   assert.equal(passed, all);
   await context.close();
 });
+
+test('a step back from a report leads to the start, a step forward to the report; a closed one leaves no question', async () => {
+  const opened = await openReport(S1);
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.goBack();
+  await untilState(page, 'empty');
+  await page.getByRole('heading', { name: 'Why did JAX run out of memory?' }).waitFor();
+  await page.getByRole('button', { name: 'Back to what is open' }).click();
+  await untilState(page, 'done');
+  await page.getByRole('navigation').getByRole('link', { name: 'Findings' }).click();
+  await page.getByRole('heading', { name: 'Findings' }).waitFor();
+  await page.locator('.menu summary').click();
+  await page.getByRole('button', { name: 'Close the capture' }).click();
+  await untilState(page, 'empty');
+  await page.goBack();
+  await page.waitForFunction(() => location.hash === '');
+  assert.doesNotMatch(await page.getByRole('main').innerText(), /This link asks/);
+  await context.close();
+});
+
+test('from a finding to its evidence and back: to the same place and link; the way back stays in sight', async () => {
+  const opened = await openReport(S1, { context: { viewport: { width: 1280, height: 600 } } });
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.getByRole('navigation').getByRole('link', { name: 'Findings' }).click();
+  const links = page.locator('.evidence-links a');
+  const link = links.last();
+  await link.scrollIntoViewIfNeeded();
+  const [text, y] = [await link.innerText(), await page.evaluate(() => scrollY)];
+  assert.ok(y > 0);
+  await link.click();
+  const evidence = page.locator('.note.evidence');
+  await evidence.waitFor();
+  await page.evaluate(() => scrollBy(0, 200));
+  const box = await evidence.boundingBox();
+  assert.ok(box && box.y > 0 && box.y < 120, JSON.stringify(box));
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Findings' }).waitFor();
+  await page.waitForFunction((y) => Math.abs(scrollY - y) < 5, y);
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), text);
+  await context.close();
+});
+
+test('a link to a view that is not there says why and shows the summary', async () => {
+  const opened = await openReport(S1, { hash: '#view=text' });
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.getByText('There is no text of a failure here').waitFor();
+  assert.equal(await page.locator('h1#verdict').count(), 1);
+  assert.equal(await page.locator('[aria-current=page]').innerText(), 'Summary');
+  await context.close();
+});

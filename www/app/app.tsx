@@ -42,6 +42,13 @@ export function App({ model }: { model: Model }) {
       first.current = false;
       return;
     }
+    const { returned } = model;
+    if (returned !== null) {
+      // Back where one came from, on the link that led away.
+      scrollTo(0, returned.y);
+      (main.current?.querySelectorAll('a')[returned.link] ?? main.current)?.focus({ preventScroll: true });
+      return;
+    }
     if (settings.focus === null) scrollTo(0, 0);
     // Whoever goes by keyboard starts at the top of the new view.
     if (
@@ -93,11 +100,12 @@ export function App({ model }: { model: Model }) {
 
 function Content({ report }: { report: Report }) {
   const model = useModel();
-  const { view, focus } = model.settings;
+  const { focus } = model.settings;
+  const view = viewOf(model, report);
   const reasons = view === 'findings' || view === 'summary' ? [] : findingsAt(focus, report);
   return (
     <div class={model.loading === null ? 'view' : 'view stale'} aria-busy={model.loading !== null}>
-      {[model.refused, model.trouble].map(
+      {[model.refused, model.trouble, view === model.settings.view ? null : ABSENT[model.settings.view]].map(
         (why) =>
           why !== null && (
             <p class="note trouble">
@@ -106,12 +114,12 @@ function Content({ report }: { report: Report }) {
           ),
       )}
       {reasons.length > 0 && (
-        <p class="note">
+        <p class="note evidence">
           Evidence of{' '}
           {reasons.map((f, i) => (
             <>
               {i > 0 && ', '}
-              <a href={model.link({ view: 'findings', focus: null })}>
+              <a href={model.link({ view: 'findings', focus: `finding.${report.findings.indexOf(f)}` })}>
                 <Prose text={f.title} />
               </a>
             </>
@@ -170,12 +178,32 @@ function comparison({ settings, captures }: Model): Partial<Settings> {
   return { view: 'compare', focus: null, before, ...moved };
 }
 
-function Navigation({ report }: { report: Report }) {
-  const model = useModel();
+/** Why a view that a link asks for is not there. */
+const ABSENT: Readonly<Record<View, string>> = {
+  summary: '',
+  findings: 'There are no findings here, so this is the summary.',
+  whatif: 'No fix here has a number to reckon with, so this is the summary.',
+  plan: 'There is no plan of a program here, so this is the summary.',
+  run: 'There is no run here, so this is the summary.',
+  text: 'There is no text of a failure here, so this is the summary. Paste it and it is read beside this capture.',
+  profile: 'There is no memory profile here, so this is the summary. Add it and it is read beside this capture.',
+  capture: '',
+  files: 'Only this one file is open, so this is its summary.',
+  compare: 'A comparison takes two captures: add another one. This is the summary of the first.',
+};
+
+/** The view asked for, where there is one of this report; else the summary. */
+function viewOf(model: Model, report: Report): View {
+  const { view } = model.settings;
+  return viewsOf(model, report).some(([v]) => v === view) ? view : 'summary';
+}
+
+/** The views that a report has, with what each is called and how much is in it. */
+function viewsOf(model: Model, report: Report): [View, string, string | null][] {
   const several = model.items.length > 1;
   const grave = report.findings.filter((f) => f.severity === 'error' || f.severity === 'warning').length;
   const views: [View, string, string | null][] = [['summary', 'Summary', null]];
-  if (report.findings.length > 0) views.push(['findings', 'Findings', String(grave || report.findings.length)]);
+  if (report.findings.length > 0) views.push(['findings', 'Findings', grave > 0 ? String(grave) : null]);
   if (report.findings.some((f) => f.fixes.some((x) => x.need_after_most_bytes !== null)))
     views.push(['whatif', 'What if', null]);
   if (report.plan !== null) views.push(['plan', 'Plan', null]);
@@ -185,14 +213,20 @@ function Navigation({ report }: { report: Report }) {
   views.push(['capture', 'Capture', report.warnings.length > 0 ? String(report.warnings.length) : null]);
   if (several) views.push(['files', 'Files', String(model.items.length)]);
   if (model.captures.length > 1) views.push(['compare', 'Compare', null]);
+  return views;
+}
+
+function Navigation({ report }: { report: Report }) {
+  const model = useModel();
+  const here = viewOf(model, report);
   return (
     <nav class="views" aria-label="Views">
       <ul>
-        {views.map(([view, label, n]) => (
+        {viewsOf(model, report).map(([view, label, n]) => (
           <li key={view}>
             <a
               href={model.link(view === 'compare' ? comparison(model) : { view, focus: null })}
-              aria-current={model.settings.view === view ? 'page' : undefined}
+              aria-current={here === view ? 'page' : undefined}
             >
               {label}
               {n !== null && <span class="badge">{n}</span>}

@@ -15,6 +15,15 @@ export interface Notice {
   readonly number: number;
 }
 
+interface Spot {
+  readonly y: number;
+  /** Position among the links of the view; -1 for none. */
+  readonly link: number;
+}
+
+/** What the browser's history knows of a page: the start, or a report that was open there. */
+type Step = 'start' | 'report';
+
 export class Model {
   /** Every file of the present analysis, in the order in which they came. */
   items: Item[] = [];
@@ -35,6 +44,11 @@ export class Model {
   /** A buffer looked at, in every view of the plan. */
   selected: string | null = null;
 
+  /** What views remember after one has left them, by capture. */
+  readonly memory = new Map<string, unknown>();
+  /** Where the reader was on the page that a step back leads to: how far down, and on which link. */
+  returned: Spot | null = null;
+
   /** What folders and archives held beside captures. */
   passedOver: readonly PassedOver[] = [];
 
@@ -51,6 +65,9 @@ export class Model {
   private before: { items: Item[]; settings: Settings; passedOver: readonly PassedOver[] } | null = null;
   /** Files that are no longer items of their own: they stand beside captures. */
   private readonly joined = new WeakSet<Item>();
+  private readonly spots = new Map<string, Spot>();
+  /** A step that is being made is no return. */
+  private onward = false;
   private readonly reports = new Map<Capture, Map<string, Promise<Report>>>();
 
   constructor(readonly client: Client) {
@@ -58,7 +75,15 @@ export class Model {
     addEventListener('popstate', () => this.arrive());
     addEventListener('hashchange', () => this.arrive());
     // A link makes a step from the address as it is: it must say by then where the reader is.
-    addEventListener('click', () => this.address('replaceState'), true);
+    addEventListener(
+      'click',
+      (e) => {
+        this.address('replaceState');
+        const link = e.target instanceof Element ? e.target.closest('a') : null;
+        this.leave(link ?? null);
+      },
+      true,
+    );
     client.samples().then(
       (samples) => {
         this.samples = samples;
@@ -168,12 +193,17 @@ export class Model {
       return;
     }
     const keep = add ? this.captures : [];
-    if (!add && this.phase === 'done')
+    const fresh = this.phase === 'empty';
+    if (this.phase === 'done')
       this.before = { items: this.items, settings: this.settings, passedOver: this.passedOver };
     else for (const item of this.items) if (!keep.includes(item)) this.forget(item);
     this.kept = keep;
     this.items = keep;
-    const fresh = this.phase === 'empty';
+    if (fresh) {
+      // A step back from the report leads to the start, and not out of the page.
+      this.step('replaceState', 'start');
+      this.step('pushState', 'report');
+    }
     this.phase = 'reading';
     this.report = null;
     this.trouble = null;
@@ -197,9 +227,12 @@ export class Model {
     });
   }
 
-  /** Evidence that came with captures is put beside them, where there is only one of its kind. */
-  private async join(items: readonly Item[]): Promise<void> {
-    const captures = items.flatMap((i) => (i.capture !== null && isCapture(i.capture) ? [i.capture] : []));
+  /** Evidence that came with captures, or was there alone before them, is put beside them, where there is only one of its kind. */
+  private async join(opened: readonly Item[]): Promise<void> {
+    const there = (this.before?.items ?? this.kept).filter((i) => i.capture !== null);
+    const alone = there.every((i) => i.capture !== null && besideOf(i.capture) !== null);
+    const items = alone ? [...there, ...opened] : opened;
+    const captures = opened.flatMap((i) => (i.capture !== null && isCapture(i.capture) ? [i.capture] : []));
     for (const kind of ['text', 'profile'] as const) {
       const [one, another] = items.filter((i) => i.capture !== null && besideOf(i.capture) === kind);
       if (captures.length === 0 || !one?.capture || another !== undefined) continue;
@@ -216,8 +249,17 @@ export class Model {
 
   private settled(opening: Opening, added: boolean): void {
     this.opening = null;
+    const { before } = this;
+    this.before = null;
+    this.kept = this.kept.filter((i) => !this.joined.has(i));
     this.items = [...this.kept, ...opening.items].filter((i) => !this.joined.has(i));
+    if (before !== null && opening.items.every((i) => i.capture === null)) {
+      this.goBack(before);
+      return;
+    }
     const captures = this.captures;
+    // What was there may have gone beside what came.
+    added &&= this.kept.length > 0;
     this.passedOver = added ? [...this.passedOver, ...opening.passedOver] : opening.passedOver;
     if (captures.length > 0) {
       // Whoever brings a folder does not say that each file of it is a capture.
@@ -226,14 +268,8 @@ export class Model {
       this.passedOver = [...this.passedOver, ...left];
       this.items = this.items.filter((i) => !beside(i));
     }
-    const { before } = this;
-    this.before = null;
     if (captures.length === 0) {
       const cancelled = this.items.every((i) => i.state === 'cancelled');
-      if (before !== null) {
-        this.goBack(before, cancelled);
-        return;
-      }
       this.phase = cancelled ? 'empty' : 'error';
       if (cancelled) this.items = [];
       this.say(
@@ -241,8 +277,9 @@ export class Model {
       );
       return;
     }
-    for (const item of before?.items ?? []) this.forget(item);
+    for (const item of before?.items ?? []) if (!this.items.includes(item)) this.forget(item);
     this.phase = 'done';
+    this.settings = { ...this.settings, file: Math.min(this.settings.file, captures.length - 1) };
     const first = captures.findIndex((c) => !this.kept.includes(c));
     const [one, two] = captures.length === 2 ? captures.map((c) => c.capture as Capture) : [];
     const alike = one !== undefined && two !== undefined && isCapture(one) === isCapture(two);
@@ -251,7 +288,7 @@ export class Model {
       const file = (one.input.modified ?? 0) > (two.input.modified ?? 0) ? 0 : 1;
       this.go({ view: 'compare', file, before: 1 - file, module: null }, !added);
     } else if (added && this.kept.length === 1 && alike) this.go({ view: 'compare', file: 1, before: 0, module: null });
-    else if (added && first >= 0 && !alike) this.go({ view: 'summary', file: first, module: null });
+    else if (added && one && !alike) this.go({ view: 'summary', file: first, module: null });
     else if (added && first >= 0) this.go({ view: 'files', file: first, module: null });
     else if (captures.length > 1 && this.settings.view === 'summary') this.go({ view: 'files' }, true);
     else this.go({}, true);
@@ -260,8 +297,10 @@ export class Model {
   }
 
   /** What was brought can't be read: what was open stays, and it is said why. */
-  private goBack(before: NonNullable<Model['before']>, cancelled: boolean): void {
-    const failed = this.items.filter((i) => i.error !== null);
+  private goBack(before: NonNullable<Model['before']>): void {
+    const came = this.items.filter((i) => !before.items.includes(i));
+    const cancelled = came.every((i) => i.state === 'cancelled');
+    const failed = came.filter((i) => i.error !== null);
     this.items = before.items;
     this.settings = before.settings;
     this.passedOver = before.passedOver;
@@ -272,13 +311,31 @@ export class Model {
     const [first] = failed;
     if (cancelled || first === undefined) this.say(cancelled ? 'Cancelled.' : 'Nothing could be read.');
     else {
-      this.refused = `Not read: ${cut(first.path || first.name, 200)}${more}. ${first.error} What was open stays.`;
+      this.refused = `Not read: ${cut(first.path || first.name, 200)}${more}. ${first.error?.replace(/[^.!?]$/, '$&.')} What was open stays.`;
       this.say(this.refused);
     }
   }
 
   cancel(): void {
     this.opening?.cancel();
+  }
+
+  /** Closes one of several: a capture, or a file that could not be read. */
+  closeOne(item: Item): void {
+    const at = this.captures.indexOf(item);
+    this.forget(item);
+    this.items = this.items.filter((i) => i !== item);
+    const left = this.captures.length;
+    if (left === 0) {
+      this.close();
+      return;
+    }
+    const { file, view } = this.settings;
+    const shown = at >= 0 && (at < file || file >= left) ? Math.max(0, file - 1) : file;
+    const gone = view === 'compare' || (view === 'files' && this.items.length < 2);
+    const other = at === file ? { module: null, event: null, allocator: null, at: null, focus: null } : {};
+    this.go({ ...other, view: gone ? 'summary' : view, file: shown, before: null });
+    this.say(`${(item.path || item.name).slice(0, 200)} is closed.`);
   }
 
   /** Back to the empty page. */
@@ -295,7 +352,8 @@ export class Model {
     this.trouble = null;
     this.phase = 'empty';
     this.settings = START;
-    history.pushState(null, '', location.pathname + location.search);
+    this.memory.clear();
+    this.step('pushState', 'start', '');
     this.say('Closed. Nothing of the capture is kept.');
   }
 
@@ -336,17 +394,44 @@ export class Model {
 
   private address(how: 'pushState' | 'replaceState'): void {
     clearTimeout(this.later);
-    const url = location.pathname + location.search + write(this.settings);
-    if (url === location.pathname + location.search + location.hash) return;
+    const fragment = write(this.settings);
+    if (fragment === location.hash) return;
+    if (how === 'pushState') this.leave();
+    this.step(how, this.phase === 'done' ? 'report' : history.state, fragment);
+  }
+
+  private step(how: 'pushState' | 'replaceState', step: Step | null, fragment = location.hash): void {
     try {
-      history[how](null, '', url);
+      history[how](step, '', location.pathname + location.search + fragment);
     } catch {
       // Refused, as some browsers do for a page from the disk: the view changes all the same.
     }
   }
 
+  /** Keeps where the reader is, for a way back. */
+  private leave(link: HTMLAnchorElement | null = null): void {
+    const to = link?.getAttribute('href') ?? '';
+    const links = [...document.querySelectorAll('main a')];
+    this.spots.set(location.hash, { y: scrollY, link: link === null ? -1 : links.indexOf(link) });
+    this.returned = null;
+    this.onward = to !== location.hash && to.startsWith('#');
+  }
+
   private arrive(): void {
-    const settings = read(location.hash);
+    const step = history.state as Step | null;
+    this.returned = this.onward ? null : (this.spots.get(location.hash) ?? null);
+    this.onward = false;
+    if (step === 'start' && this.phase === 'reading') this.cancel();
+    else if (step === 'start' && this.phase !== 'empty') this.phase = 'empty';
+    else if (step !== 'start' && this.phase === 'empty' && this.captures.length > 0) this.phase = 'done';
+    else if (step === 'report' && this.phase === 'empty') {
+      // A report that is closed is no link that waits for its capture.
+      this.settings = START;
+      this.step('replaceState', 'start', '');
+    } else if (step === null && this.phase === 'done') this.step('replaceState', 'report');
+    this.changed();
+    if (step === 'start' && this.phase !== 'done') return;
+    const settings = history.state === 'start' ? START : read(location.hash);
     if (write(settings) === write(this.settings)) return;
     this.settings = settings;
     this.refused = null;

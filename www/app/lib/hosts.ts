@@ -5,7 +5,8 @@
  */
 
 import type { Capture } from '../../client';
-import type { Report } from '../../generated/report';
+import type { Report, VerdictStatus } from '../../generated/report';
+import { isCapture } from './beside';
 import { analysed, cardOf, deviceSpace, mainExecution } from './pool';
 
 export interface DeviceRow {
@@ -20,6 +21,8 @@ export interface DeviceRow {
   readonly capacityBytes: number | null;
   readonly cardBytes: number | null;
   readonly failed: number;
+  /** It is the text of a failure or a memory profile, and no device. */
+  readonly beside: boolean;
   /** How many captures of the same host are newer: then this is an earlier run, which has no peers. */
   readonly newer: number;
   /** Rows of the same program, this one among them. */
@@ -70,10 +73,17 @@ function newerRuns(captures: readonly Capture[]): Map<number, number> {
   );
 }
 
-/** Every device of every capture, the odd one out first, earlier runs last. */
+const GRAVITY: Readonly<Record<VerdictStatus, number>> = { out_of_memory: 0, at_risk: 1, cannot_tell: 2, fits: 2 };
+
+/** The gravest verdict first. */
+export const gravity = (report: Report): number => GRAVITY[report.verdict.status];
+
+/** Every device of every capture: the gravest verdict first, then the odd one out, earlier runs last. */
 export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
   const runs = newerRuns(captures);
-  const rows = captures.flatMap(({ report }, file): Omit<DeviceRow, 'off' | 'offBytes' | 'offOf' | 'peers'>[] => {
+  const rows = captures.flatMap((capture, file): Omit<DeviceRow, 'off' | 'offBytes' | 'offOf' | 'peers'>[] => {
+    const { report } = capture;
+    const beside = !isCapture(capture);
     const newer = runs.get(file) ?? 0;
     const module = analysed(report);
     const needBytes = module === null ? null : (deviceSpace(module)?.need_bytes ?? null);
@@ -85,6 +95,7 @@ export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
       return [
         {
           newer,
+          beside,
           key: `${file}`,
           file,
           report,
@@ -100,6 +111,7 @@ export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
     }
     return own.map((a) => ({
       newer,
+      beside,
       key: `${file} ${a.name}`,
       file,
       report,
@@ -147,6 +159,12 @@ export function deviceRows(captures: readonly Capture[]): DeviceRow[] {
     })
     .sort(
       (a, b) =>
-        a.newer - b.newer || (b.off ?? 0) - (a.off ?? 0) || a.file - b.file || (a.device ?? 0) - (b.device ?? 0),
+        Number(a.beside) - Number(b.beside) ||
+        gravity(a.report) - gravity(b.report) ||
+        b.failed - a.failed ||
+        a.newer - b.newer ||
+        (b.off ?? 0) - (a.off ?? 0) ||
+        a.file - b.file ||
+        (a.device ?? 0) - (b.device ?? 0),
     );
 }

@@ -15,6 +15,20 @@ export function useModel(): Model {
   return model;
 }
 
+/** State of a view that is still there when one comes back to it, as long as the capture is open. */
+export function useKept<T>(key: string, first: T): [T, (value: T) => void] {
+  const { memory, current } = useModel();
+  const name = `${current?.id} ${key}`;
+  const [value, set] = useState<T>(memory.has(name) ? (memory.get(name) as T) : first);
+  return [
+    value,
+    (next) => {
+      memory.set(name, next);
+      set(() => next);
+    },
+  ];
+}
+
 /** The answer to a question that takes a while. */
 export interface Answer<T> {
   /** The last answer; while the next is on its way, still the one before. */

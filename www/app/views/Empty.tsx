@@ -20,7 +20,8 @@ const WHERE = '/tmp/profile/plugins/profile/<time>/<host>.xplane.pb';
 
 export function EmptyView() {
   const model = useModel();
-  const waits = model.settings.module !== null || model.settings.view !== 'summary';
+  const open = model.captures.length > 0;
+  const waits = !open && (model.settings.module !== null || model.settings.view !== 'summary');
   return (
     <section class="empty" aria-labelledby="what">
       <div class="hero">
@@ -30,6 +31,13 @@ export function EmptyView() {
             Open a profiler capture and read what failed, who held the memory, and what each fix would save, every
             number with how it is known.
           </p>
+          {open && (
+            <p class="buttons">
+              <button type="button" class="button" onClick={() => history.forward()}>
+                Back to what is open
+              </button>
+            </p>
+          )}
           {waits && (
             <p class="note">
               This link asks for{' '}

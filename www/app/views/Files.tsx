@@ -2,7 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { labels } from '../lib/files';
-import { type DeviceRow, deviceRows } from '../lib/hosts';
+import { type DeviceRow, deviceRows, gravity } from '../lib/hosts';
 import { STATUS } from '../lib/palette';
 import { plain } from '../lib/text';
 import { percent, plural, size } from '../lib/units';
@@ -11,6 +11,8 @@ import { useModel } from '../ui/context';
 import { type Column, DataTable, names, sizes } from '../ui/table';
 import { PassedOverList } from './PassedOver';
 import { ItemList } from './Reading';
+
+const isOut = (r: DeviceRow): boolean => !r.beside && r.report.verdict.status === 'out_of_memory';
 
 /** Below this share of the median a difference is no reason to look. */
 const ODD = 0.03;
@@ -22,9 +24,15 @@ export function FilesView() {
     () => deviceRows(captures.flatMap((c) => (c.capture === null ? [] : [c.capture]))),
     [captures.length, captures[0]?.id],
   );
-  const odd = rows.find((r) => r.off !== null);
+  const odd = rows.reduce<DeviceRow | null>((most, r) => ((r.off ?? -1) > (most?.off ?? -1) ? r : most), null);
   const earlier = new Set(rows.flatMap((r) => (r.newer > 0 ? [r.file] : []))).size;
+  const own = rows.filter((r) => !r.beside);
+  const beside = rows.length - own.length;
+  const failing = [...new Set(rows.flatMap((r) => (isOut(r) ? [r.file] : [])))];
   const files = useMemo(() => labels(captures, 56), [captures.length, captures[0]?.id]);
+  const besides = new Map<string, number>();
+  for (const { input } of captures.flatMap((c) => c.capture?.beside ?? []))
+    besides.set(input.path, (besides.get(input.path) ?? 0) + 1);
   const failed = model.items.filter((i) => i.capture === null);
   const columns = useMemo(
     (): Column<DeviceRow>[] => [
@@ -66,14 +74,14 @@ export function FilesView() {
           ) : r.off === null ? (
             <Unknown why="no other device ran this program" />
           ) : (
-            <Difference bytes={r.offBytes} />
+            <Difference bytes={r.offBytes} better={r.off > ODD ? -1 : 0} />
           ),
         help: 'The larger of the differences of peak and need from the median of all devices that ran the same program, in the newest run of each host.',
       },
       {
         id: 'verdict',
         head: 'Verdict',
-        sort: (r) => r.report.verdict.status,
+        sort: (r) => gravity(r.report),
         cell: (r) => (
           <span class={`severity severity-${STATUS[r.report.verdict.status].severity}`}>
             {STATUS[r.report.verdict.status].label}
@@ -86,12 +94,26 @@ export function FilesView() {
   return (
     <section aria-labelledby="files-title" class="stack">
       <h1 class="title" id="files-title">
-        {plural(captures.length, 'capture')}, {plural(rows.filter((r) => r.newer === 0).length, 'device')}
+        {plural(captures.length - beside, 'capture')}, {plural(own.filter((r) => r.newer === 0).length, 'device')}
         {earlier > 0 && `, ${plural(earlier, 'earlier run')}`}
+        {beside > 0 && `, ${plural(beside, 'text or profile', 'texts and profiles')}`}
       </h1>
-      {odd?.off != null && (
+      {(failing.length > 0 || odd?.off != null) && (
         <p class="lede">
-          {odd.off > ODD ? (
+          {failing.length > 0 && (
+            <b>
+              {failing.slice(0, 3).map((file, i) => (
+                <>
+                  {i > 0 && ', '}
+                  <Name text={files[file] ?? ''} />
+                </>
+              ))}
+              {failing.length > 3 && ` and ${plural(failing.length - 3, 'other capture')}`} ran out of memory.{' '}
+            </b>
+          )}
+          {odd?.off == null ? (
+            ''
+          ) : odd.off > ODD ? (
             <>
               <Name text={odd.allocator ?? odd.report.source.file} most={50} /> of{' '}
               <Name text={odd.report.source.host ?? odd.report.source.file} most={50} />{' '}
@@ -110,9 +132,14 @@ export function FilesView() {
       {failed.length > 0 && (
         <div>
           <h2>{plural(failed.length, 'file')} not read</h2>
-          <ItemList items={failed} />
+          <ItemList items={failed} onRemove={(item) => model.closeOne(item)} />
         </div>
       )}
+      {[...besides].map(([name, n]) => (
+        <p key={name}>
+          <Name text={name} most={60} /> is read beside {n === captures.length ? 'every capture' : `${n} of them`}.
+        </p>
+      ))}
       <PassedOverList />
       {captures.length > 1 && (
         <p>

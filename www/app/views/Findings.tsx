@@ -1,5 +1,6 @@
 /** Findings: what is so, why, and what each fix would save, on the scale of the pool. */
 
+import { useEffect } from 'preact/hooks';
 import type { Finding, Fix, Report } from '../../generated/report';
 import { place } from '../lib/evidence';
 import { poolOf } from '../lib/pool';
@@ -125,7 +126,13 @@ export function FindingRow({
   const fixes = full ? finding.fixes : finding.fixes.slice(0, FIXES_AT_FIRST);
   const left = finding.fixes.length - fixes.length;
   return (
-    <article class="finding" data-finding={finding.id} aria-labelledby={`finding-${number}`}>
+    <article
+      class="finding"
+      data-finding={finding.id}
+      id={full ? `at-finding.${number}` : undefined}
+      tabIndex={full ? -1 : undefined}
+      aria-labelledby={`finding-${number}`}
+    >
       <div class="finding-words">
         <p class="finding-head">
           <SeverityMark severity={finding.severity} /> <Tag evidence={finding.evidence} />
@@ -175,6 +182,12 @@ export function FindingRow({
 }
 
 export function FindingsView({ report }: { report: Report }) {
+  const { focus } = useModel().settings;
+  useEffect(() => {
+    const wanted = focus === null ? null : document.getElementById(`at-${focus}`);
+    wanted?.scrollIntoView({ block: 'start' });
+    wanted?.focus({ preventScroll: true });
+  }, [focus]);
   const pool = poolOf(report);
   const gauge = gaugeOf(pool, reach(report.findings));
   const check = report.findings.flatMap((f) => f.fixes).find((fix) => fix.check !== null)?.check ?? undefined;

@@ -1,6 +1,6 @@
 /** The header of a report: which capture, which module; and what can be taken away. */
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Item } from '../../client';
 import type { Report } from '../../generated/report';
 import { download, labels } from '../lib/files';
@@ -54,6 +54,16 @@ export function CaptureBar({ report }: { report: Report }) {
 /** Report tools and page tools. */
 export function PageTools() {
   const model = useModel();
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const elsewhere = ({ target }: Event) => {
+      if (menu.current?.open && target instanceof Node && !menu.current.contains(target)) menu.current.open = false;
+    };
+    for (const event of ['pointerdown', 'focusin']) document.addEventListener(event, elsewhere);
+    return () => {
+      for (const event of ['pointerdown', 'focusin']) document.removeEventListener(event, elsewhere);
+    };
+  }, []);
   const { report, phase } = model;
   const capture = model.current?.capture ?? null;
   const here = phase === 'done' && report !== null && capture !== null;
@@ -80,6 +90,7 @@ export function PageTools() {
             Download JSON
           </button>
           <details
+            ref={menu}
             class="menu"
             onKeyDown={(e) => {
               if (e.key !== 'Escape') return;
@@ -103,8 +114,17 @@ export function PageTools() {
               <button type="button" class="menu-item" onClick={() => print()}>
                 Print
               </button>
+              {model.items.length > 1 && (
+                <button
+                  type="button"
+                  class="menu-item"
+                  onClick={() => model.current !== null && model.closeOne(model.current)}
+                >
+                  Close this capture
+                </button>
+              )}
               <button type="button" class="menu-item" onClick={() => model.close()}>
-                Close the capture
+                {model.items.length > 1 ? 'Close all' : 'Close the capture'}
               </button>
             </div>
           </details>

@@ -1,6 +1,6 @@
 /** The plan: what is live over the schedule, at any moment of it, and whose it is. */
 
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { Capture } from '../../client';
 import type { Buffer, DonationPair, Donor, PlanReport, Report } from '../../generated/report';
 import { type Band, type Lane, type Level, series } from '../chart/data';
@@ -11,7 +11,7 @@ import { bufferKey } from '../lib/stack';
 import { plain } from '../lib/text';
 import { count, decimalStep, percent, size } from '../lib/units';
 import { Name, Size, Tag } from '../ui/basic';
-import { useAnswer, useModel } from '../ui/context';
+import { useAnswer, useKept, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
 import { type Column, DataTable, names, sizes } from '../ui/table';
 import { BufferTable, type Filter, NO_FILTER, passes, Shape } from './Buffers';
@@ -41,8 +41,8 @@ function ThePlan({ report, capture, plan }: { report: Report; capture: Capture; 
   const { peak, curve } = plan;
   const pool = useMemo(() => poolOf(report), [report]);
   const space = pool === null ? null : deviceSpace(pool.module);
-  const [withRest, setWithRest] = useState(true);
-  const [filter, setFilter] = useState<Filter>(NO_FILTER);
+  const [withRest, setWithRest] = useKept(`rest ${plan.module}`, true);
+  const [filter, setFilter] = useKept<Filter>(`filter ${plan.module}`, NO_FILTER);
   const event = model.settings.event ?? peak?.event ?? 0;
 
   const atPeak = peak !== null && event === peak.event;

@@ -1,6 +1,7 @@
 /** While files are read, and where none could be. */
 
 import type { Item } from '../../client';
+import { plain } from '../lib/text';
 import { size } from '../lib/units';
 import { Name, Prose } from '../ui/basic';
 import { Chooser } from '../ui/choosers';
@@ -43,7 +44,7 @@ export function ReadingView() {
   );
 }
 
-export function ItemList({ items }: { items: readonly Item[] }) {
+export function ItemList({ items, onRemove }: { items: readonly Item[]; onRemove?: (item: Item) => void }) {
   return (
     <ol class="items">
       {items.slice(0, 500).map((i) => (
@@ -55,7 +56,17 @@ export function ItemList({ items }: { items: readonly Item[] }) {
           <span class="item-state">{i.state === 'reading' ? `${Math.floor(part(i) * 100)} %` : STATE[i.state]}</span>
           {i.error !== null && (
             <p class="item-error">
-              <Prose text={i.error} />
+              <Prose text={i.error} />{' '}
+              {onRemove !== undefined && (
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`Remove ${plain(i.path || i.name, 100)}`}
+                  onClick={() => onRemove(i)}
+                >
+                  Remove
+                </button>
+              )}
             </p>
           )}
           {i.state === 'reading' && <i class="item-bar" style={{ width: `${part(i) * 100}%` }} aria-hidden="true" />}

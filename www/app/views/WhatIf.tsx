@@ -1,12 +1,12 @@
 /** What if: several fixes together, and whether the step then fits. */
 
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Capture } from '../../client';
 import type { Fix, Report } from '../../generated/report';
 import { poolOf } from '../lib/pool';
 import { plain } from '../lib/text';
 import { Code, Prose, Size, Tag } from '../ui/basic';
-import { useAnswer } from '../ui/context';
+import { useAnswer, useKept } from '../ui/context';
 import { reach } from './Findings';
 import { FitsMark, GaugeAxis, GaugeLines, gaugeOf, Interval, PoolBar } from './Gauge';
 
@@ -21,7 +21,7 @@ export function WhatIfView({ report, capture }: { report: Report; capture: Captu
   const fixes = useMemo(() => fixesOf(report), [report]);
   const counted = fixes.filter((f) => f.need_after_most_bytes !== null);
   const others = fixes.filter((f) => f.need_after_most_bytes === null);
-  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [chosen, setChosen] = useKept<readonly string[]>(`what if ${report.module}`, []);
   const pool = poolOf(report);
   const gauge = gaugeOf(pool, reach(report.findings));
   const answer = useAnswer(

@@ -88,7 +88,11 @@ fn fixes<'a>(out: &mut String, f: &'a Finding, told: &mut Vec<&'a Fix>) {
             Some(Fits::Maybe) => "maybe",
             None => "",
         };
-        let _ = writeln!(out, "| {} | {} | {need}{others} | {fits} |", text(&fix.text), text(&fix.cost));
+        let mut cells =
+            [&fix.text, &fix.cost, &format!("{need}{others}. {}", fix.how)].map(|cell| text(cell));
+        // Only what there is.
+        cells[2] = cells[2].trim_matches(['.', ' ']).to_owned();
+        let _ = writeln!(out, "| {} | {fits} |", cells.join(" | "));
     }
     out.push('\n');
     for fix in &f.fixes {
@@ -98,9 +102,18 @@ fn fixes<'a>(out: &mut String, f: &'a Finding, told: &mut Vec<&'a Fix>) {
         told.push(fix);
         if let Some(code) = &fix.code {
             let lines: Vec<_> = code.lines().map(|line| plain(line).replace("```", "` ` `")).collect();
-            let _ = writeln!(out, "```python\n{}\n```\n", lines.join("\n"));
+            let _ = writeln!(out, "```{}\n{}\n```\n", language(code), lines.join("\n"));
         }
     }
+}
+
+/// What a fix's code is written in: variables of the environment are set in a shell.
+fn language(code: &str) -> &'static str {
+    let sets = |line: &str| {
+        let name = line.split('=').next().unwrap_or_default();
+        line.contains('=') && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    };
+    if code.lines().all(sets) { "sh" } else { "python" }
 }
 
 fn plan(out: &mut String, report: &Report) {
@@ -216,8 +229,25 @@ fn severity(severity: Severity) -> &'static str {
 /// does not keep these from it.
 const APART: &str = "<!-- -->";
 
-/// Text with Markdown's and HTML's own characters escaped, on one line.
+/// Text with Markdown's and HTML's own characters escaped, on one line; what stands between two backticks stays code.
 fn text(s: &str) -> String {
+    let mut out = String::with_capacity(s.len());
+    let mut rest = s;
+    while let Some((before, (inside, after))) =
+        rest.split_once('`').and_then(|(before, behind)| Some((before, behind.split_once('`')?)))
+    {
+        out += &escaped(before);
+        // Two backticks without anything between them begin a longer piece of code.
+        if !inside.is_empty() {
+            out += &format!("`{}`", plain(inside).replace('|', "¦"));
+        }
+        rest = after;
+    }
+    out + &escaped(rest)
+}
+
+/// Text without code, as [`text`].
+fn escaped(s: &str) -> String {
     let s = plain(s);
     let mut out = String::with_capacity(s.len());
     for (i, c) in s.char_indices() {
@@ -277,6 +307,8 @@ mod tests {
     fn names_cannot_become_markup() {
         assert_eq!(text("<img src=x> *a* |b| $x$"), "&lt;img src=x&gt; \\*a\\* \\|b\\| \\$x\\$");
         assert_eq!(text("- ![a](b)\n# c"), "\\- !\\[a\\](b)\\\\u{a}\\#<!-- --> c");
+        assert_eq!(text("pass `a*b|c` to `f`"), "pass `a*b¦c` to `f`");
+        assert_eq!(text("`<b>` <b> ``<b>`` a ` <b>"), "`<b>` &lt;b&gt; &lt;b&gt; a \\` &lt;b&gt;");
         assert_eq!(code("a`b|c"), "`a'b¦c`");
         assert_eq!(code(""), "(no name)");
     }

@@ -131,7 +131,7 @@ test('where the plan needs the same, the comparison tells what else was alive', 
   await page.getByRole('heading', { name: 'Before and after' }).waitFor();
   assert.equal(
     await page.locator('.big').innerText(),
-    'The plan needs the same, beside +831.21 MiB of other live arrays',
+    'The plan needs as much as before, and 831.21 MiB more of other arrays stay alive beside it',
   );
   await context.close();
 });
@@ -228,9 +228,12 @@ test('two captures are compared: every number with its difference, buffers by na
   const buffers = page.getByRole('table', { name: 'Buffers at the peak before and after' }).locator('tbody tr');
   assert.ok((await buffers.count()) > 10);
   // The other way round, every difference turns its sign.
-  const first = (await page.locator('.big').innerText()).replace('+', '−');
+  const first = (await page.locator('.big').innerText()).replace('more', 'less');
   await page.getByRole('button', { name: 'Swap' }).click();
-  await page.waitForFunction((old) => document.querySelector('.big')?.textContent?.replace('+', '−') === old, first);
+  await page.waitForFunction(
+    (old) => document.querySelector('.big')?.textContent?.replace('more', 'less') === old,
+    first,
+  );
   await context.close();
 });
 
@@ -297,5 +300,17 @@ test('one of several can be closed, be it a file that was not read', async () =>
   await page.getByRole('button', { name: 'Close the capture' }).click();
   await untilState(page, 'empty');
   assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('a text is nothing to compare with, and two files of one name can be told apart', async () => {
+  const { page, context } = await openPage();
+  await choose(page, [asFile('one.xplane.pb', host('a', 8)), asFile('one.xplane.pb', host('b', 16))]);
+  await page.getByRole('navigation').getByRole('link', { name: 'Compare' }).click();
+  const options = page.getByRole('combobox', { name: 'before' }).locator('option');
+  assert.deepEqual(await options.allInnerTexts(), ['one.xplane.pb', 'one.xplane.pb (2)']);
+  await page.locator('.menu summary').click();
+  await page.getByRole('button', { name: 'Close this capture' }).click();
+  await page.getByRole('navigation').getByRole('link', { name: 'Compare' }).waitFor({ state: 'detached' });
   await context.close();
 });

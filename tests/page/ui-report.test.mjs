@@ -34,7 +34,7 @@ test('the first screen says what failed, against what, and what would fix it', a
   const ledger = await page.locator('.ledger').innerText();
   assert.match(ledger, /need\s+3,991,235,612 B/);
   assert.match(ledger, /pool\s+2,995,781,632 B/);
-  assert.match(ledger, /temp\s+3,666,631,960 B/);
+  assert.match(ledger, /temp\s[\s\w]*\s3,666,631,960 B/);
   assert.match(ledger, /parameters, donated\s+324,536,840 B/);
   const live = Number(/other live arrays\s+([\d,]+) B/.exec(ledger)?.[1]?.replaceAll(',', ''));
   const short = Number(/short by\s+([\d,]+) B/.exec(ledger)?.[1]?.replaceAll(',', ''));
@@ -335,5 +335,61 @@ test('a link to a view that is not there says why and shows the summary', async 
   await page.getByText('There is no text of a failure here').waitFor();
   assert.equal(await page.locator('h1#verdict').count(), 1);
   assert.equal(await page.locator('[aria-current=page]').innerText(), 'Summary');
+  await context.close();
+});
+
+test('a label of the bar stands whole or not at all, clear of what is short', async () => {
+  const opened = await openReport('captures/made/synthetic-a_plan_oom_big_attn.xplane.pb');
+  if (!opened) return;
+  const { page, context } = opened;
+  for (const width of [1440, 1100, 900, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    const cut = await page.locator('.pool-bar').evaluate((bar) => {
+      const short = bar.querySelector('.over b')?.getBoundingClientRect();
+      return [...bar.querySelectorAll('.segment-label')].flatMap((box) => {
+        const [own, words] = [box.getBoundingClientRect(), box.lastElementChild?.getBoundingClientRect()];
+        // On the second line, which is out of sight.
+        if (words === undefined || words.top >= own.bottom) return [];
+        return words.right > own.right + 1 || (short !== undefined && words.right > short.left)
+          ? [box.textContent]
+          : [];
+      });
+    });
+    assert.deepEqual(cut, [], `${width}`);
+  }
+  // What is drawn says itself, and so does the ledger of the roles.
+  await page.locator('.pool-bar .fill-forward').first().hover();
+  assert.match(await page.locator('.tip').innerText(), /^temp, forward \d/);
+  assert.match(await page.getByRole('row', { name: /^temp/ }).innerText(), /temp\s+forward\s+backward/);
+  await context.close();
+});
+
+test('what fits only a larger pool is drawn against that pool', async () => {
+  const opened = await openReport('scenarios/s8_retry_rescued.xplane.pb', { hash: '#view=whatif' });
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.locator('.choice', { hasText: 'Give the pool' }).getByRole('checkbox').check();
+  const whisker = page.locator('.whisker');
+  await whisker.waitFor();
+  const [bar, line] = [whisker.locator('.bar'), whisker.locator('.capacity')];
+  const [b, l] = [await bar.boundingBox(), await line.boundingBox()];
+  assert.ok(b && l && b.x <= l.x, JSON.stringify([b, l]));
+  assert.match(await page.locator('.interval-numbers').innerText(), /in a pool of 2\.86 GiB$/);
+  await context.close();
+});
+
+test('exact bytes are exact everywhere, and the switch is there on a narrow screen', async () => {
+  const opened = await openReport(S1, { hash: '#view=plan', context: { viewport: { width: 390, height: 844 } } });
+  if (!opened) return;
+  const { page, context } = opened;
+  const switched = page.getByLabel('exact bytes');
+  await page.locator('.treemap .cell').first().waitFor();
+  const box = await switched.boundingBox();
+  assert.ok(box && box.x > 0 && box.x + box.width < 390);
+  await switched.check();
+  assert.match(await page.locator('.table-sum').first().innerText(), /[\d,]{9,} B together/);
+  assert.doesNotMatch(await page.locator('.treemap').innerText(), /[KMG]iB/);
+  await page.getByRole('navigation').getByRole('link', { name: 'Summary' }).click();
+  assert.doesNotMatch(await page.locator('.pool-bar').innerText(), /[KMG]iB/);
   await context.close();
 });

@@ -246,7 +246,7 @@ test('without events of an allocator nobody knows what an execution asked for', 
   const table = page.getByRole('table', { name: 'Executions in order of their start' });
   await table.waitFor();
   const heads = (await table.getByRole('columnheader').allInnerTexts()).map((t) => t.trim());
-  const asked = table.locator(`tbody tr > :nth-child(${heads.indexOf('Asked for') + 1})`);
+  const asked = table.locator(`tbody tr > :nth-child(${heads.indexOf('Obtained') + 1})`);
   assert.deepEqual([...new Set(await asked.allTextContents())], ['–not in the capture']);
   await context.close();
 });
@@ -340,5 +340,22 @@ test('touch: a tap chooses, a finger pans, two zoom', async () => {
   for (const d of [20, 40, 60]) await touch('touchMove', [150 - d, 210 + d]);
   await touch('touchEnd', []);
   await page.locator('.strip').waitFor();
+  await context.close();
+});
+
+test('what was obtained is no more than that, and how each is known', async () => {
+  const file = sharedFile('captures/made/synthetic-a_plan_oom_big_attn.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openPage({ hash: '#view=run' });
+  await page.getByLabel('Choose captures').setInputFiles(file);
+  await untilState(page, 'done');
+  const waits = page.getByRole('table', { name: 'Waits of the allocator' });
+  assert.match((await waits.innerText()).replace(/\s+/g, ' '), /temp block \(2 of 3 obtained\) inferred .* measured/);
+  const executions = page.getByRole('table', { name: 'Executions in order of their start' });
+  assert.match(await executions.innerText(), /Obtained[\s\S]*1\.25 KiB/);
+  // Its error is nought.
+  assert.match(await page.getByRole('main').innerText(), /largest chunk 5\.42 GiB/);
+  await page.getByRole('navigation').getByRole('link', { name: 'Capture' }).click();
+  await page.getByText('is analysed: its last execution failed').waitFor();
   await context.close();
 });

@@ -206,3 +206,14 @@ test('a file of another kind is named, with what to bring instead', async () => 
   await untilState(page, 'done');
   await context.close();
 });
+
+test('an opened sample stays marked as made up', async () => {
+  const { page, context } = await openPage();
+  await page.locator('.sample').first().click();
+  await untilState(page, 'done');
+  const mark = page.locator('header').getByText('Synthetic sample');
+  await mark.waitFor();
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await mark.isVisible(), true);
+  await context.close();
+});

@@ -172,10 +172,11 @@ function TheView({ view, report }: { view: View; report: Report }) {
 }
 
 /** The comparison of the capture shown; of the first with the one after it. */
-function comparison({ settings, captures }: Model): Partial<Settings> {
-  const { before, after } = sides(settings, captures.length);
-  const moved = after === settings.file ? {} : { file: after, module: null };
-  return { view: 'compare', focus: null, before, ...moved };
+function comparison(model: Model): Partial<Settings> {
+  const { settings } = model;
+  const both = sides(settings, model.comparable);
+  const moved = both === null || both.after === settings.file ? {} : { file: both.after, module: null };
+  return { view: 'compare', focus: null, before: both?.before ?? null, ...moved };
 }
 
 /** Why a view that a link asks for is not there. */
@@ -212,7 +213,7 @@ function viewsOf(model: Model, report: Report): [View, string, string | null][] 
   if (report.memory_profile !== null) views.push(['profile', 'Profile', null]);
   views.push(['capture', 'Capture', report.warnings.length > 0 ? String(report.warnings.length) : null]);
   if (several) views.push(['files', 'Files', String(model.items.length)]);
-  if (model.captures.length > 1) views.push(['compare', 'Compare', null]);
+  if (model.comparable.length > 1) views.push(['compare', 'Compare', null]);
   return views;
 }
 

@@ -3,6 +3,7 @@
 import type { Beside, Capture, Client, Input, Item, Opening, PassedOver, Sample } from '../client';
 import type { Report } from '../generated/report';
 import { besideOf, isCapture, isProfile } from './lib/beside';
+import { comparable } from './lib/compare';
 import { read, type Settings, START, type View, write } from './lib/route';
 import { cut } from './lib/text';
 import { plural } from './lib/units';
@@ -68,6 +69,7 @@ export class Model {
   private readonly spots = new Map<string, Spot>();
   /** A step that is being made is no return. */
   private onward = false;
+  private readonly made = new WeakSet<Input>();
   private readonly reports = new Map<Capture, Map<string, Promise<Report>>>();
 
   constructor(readonly client: Client) {
@@ -124,6 +126,14 @@ export class Model {
   /** The captures that were read. */
   get captures(): Item[] {
     return this.items.filter((i) => i.capture !== null);
+  }
+
+  /** Positions of the captures that can stand side by side with the one shown. */
+  get comparable(): number[] {
+    return comparable(
+      this.settings,
+      this.captures.map((c) => c.capture),
+    );
   }
 
   get current(): Item | null {
@@ -365,10 +375,17 @@ export class Model {
 
   async sample(id: string): Promise<void> {
     try {
-      this.open([await this.client.sample(id)]);
+      const input = await this.client.sample(id);
+      this.made.add(input);
+      this.open([input]);
     } catch (error) {
       this.say(sentence(error));
     }
+  }
+
+  /** Whether a capture is one of the samples: made up. */
+  isSample(capture: Capture): boolean {
+    return this.made.has(capture.input);
   }
 
   // Where we are

@@ -1,15 +1,26 @@
 /** Two reports side by side: before and after a fix. */
 
+import type { Capture } from '../../client';
 import type { Buffer, Finding, Report } from '../../generated/report';
+import { isCapture, isProfile } from './beside';
 import { analysed, deviceSpace, poolOf } from './pool';
 import type { Settings } from './route';
 import { bareShape, modulePath } from './stack';
 
-/** Which captures stand side by side: the one shown after the one chosen, or after the first. */
-export function sides({ file, before }: Settings, captures: number): { before: number; after: number } {
-  const shown = Math.min(file, captures - 1);
-  if (before !== null && before < captures) return { before, after: shown };
-  return { before: 0, after: shown === 0 ? 1 : shown };
+/** Of captures those, by position, that have something to compare with the one shown: plans and runs, or profiles. */
+export function comparable({ file }: Settings, captures: readonly (Capture | null)[]): number[] {
+  const places = (is: (c: Capture) => boolean) => captures.flatMap((c, i) => (c !== null && is(c) ? [i] : []));
+  const [own, profiles] = [places(isCapture), places(isProfile)];
+  return profiles.length > 1 && (profiles.includes(file) || own.length < 2) ? profiles : own;
+}
+
+/** Which of them stand side by side: the one shown after the one chosen, or after the first; null where there are no two. */
+export function sides({ file, before }: Settings, of: readonly number[]): { before: number; after: number } | null {
+  const [first, second] = of;
+  if (first === undefined || second === undefined) return null;
+  const after = of.includes(file) ? file : first;
+  if (before !== null && of.includes(before)) return { before, after };
+  return after === first ? { before: first, after: second } : { before: first, after };
 }
 
 /** A number of both; null where one side doesn't have it. */
@@ -58,7 +69,7 @@ export function numbers(before: Report, after: Report): Pair[] {
     bytes('left in the pool', (s) => s.pool?.leftBytes, 1),
     bytes('pool', (s) => s.pool?.capacityBytes, 0),
     bytes('peak in use', (s) => s.pool?.allocator?.peak_bytes),
-    number_('executions', (s) => s.module?.executions),
+    number_('executions, on all devices', (s) => s.module?.executions),
     number_('instructions', (s) => s.module?.instructions),
     number_('rematerialized instructions', (s) => s.module?.rematerialized_instructions),
   ].filter((p) => p.before !== null || p.after !== null);
@@ -125,5 +136,7 @@ export function bufferChanges(before: Report, after: Report): BufferChange[] {
       }
     }
   }
-  return [...out.values()];
+  // Of equal differences the largest buffers first.
+  const most = (b: BufferChange) => Math.max(b.beforeBytes, b.afterBytes);
+  return [...out.values()].sort((a, b) => most(b) - most(a));
 }

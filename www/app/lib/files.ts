@@ -12,10 +12,15 @@ const input = (blob: File, path: string): Input => ({
 
 /** Captures by their paths, as far as these tell them apart. */
 export function labels(items: readonly Item[], most: number): string[] {
+  const seen = new Map<string, number>();
   return apart(
     items.map((i) => i.path || i.name),
     most,
-  ).map((path) => plain(path));
+  ).map((path) => {
+    const nth = (seen.get(path) ?? 0) + 1;
+    seen.set(path, nth);
+    return plain(nth > 1 ? `${path} (${nth})` : path);
+  });
 }
 
 /** The files of a chooser; of a folder chooser with their paths in it. */

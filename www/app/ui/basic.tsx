@@ -27,6 +27,11 @@ export function Size({ bytes, stop = false, like = 0 }: { bytes: number | null; 
   );
 }
 
+/** Sizes as words, where no element can stand. */
+export function useSize(): (bytes: number, like?: number) => string {
+  return useContext(ExactContext) ? exactSize : size;
+}
+
 /** A difference of sizes; less is better unless said otherwise. */
 export function Difference({ bytes, better = -1 }: { bytes: number; better?: -1 | 0 | 1 }) {
   const exact = useContext(ExactContext);
@@ -86,7 +91,8 @@ export function Text({ text }: { text: string }) {
     <bdi>
       {parts(text).map((p) =>
         p.code === null ? (
-          p.text
+          // An arrow stays in one piece.
+          p.text.split('->').flatMap((t, i) => (i > 0 ? [<span class="unbroken">{'->'}</span>, t] : [t]))
         ) : (
           <span class="unseen" title={p.code}>
             {p.text}

@@ -28,7 +28,10 @@ export function Tip() {
       const at = target.getBoundingClientRect();
       const own = tip.getBoundingClientRect();
       tip.style.left = `${Math.max(8, Math.min(at.left + at.width / 2 - own.width / 2, document.documentElement.clientWidth - own.width - 8))}px`;
-      tip.style.top = `${at.top - own.height < 8 ? at.bottom + 6 : at.top - own.height - 6}px`;
+      // Above what it explains, unless it would hide the tabs.
+      const tabs = document.querySelector('nav.views')?.getBoundingClientRect().bottom ?? 0;
+      const above = at.top - own.height - 6;
+      tip.style.top = `${above < Math.max(4, tabs) ? Math.min(at.bottom + 6, innerHeight - own.height - 8) : above}px`;
     };
     const over = (event: Event) => {
       const target = event.target instanceof Element ? event.target : null;

@@ -6,7 +6,7 @@ import { KIND, KINDS, ROLE, ROLES } from '../lib/palette';
 import { bareShape, bufferKey, modulePath } from '../lib/stack';
 import { plain, shortPath } from '../lib/text';
 import { count, plural, size } from '../lib/units';
-import { Chip, Keyed, Name, Source, Tag } from '../ui/basic';
+import { Chip, Keyed, Name, Size, Source, Tag } from '../ui/basic';
 import { Choice } from '../ui/choice';
 import { type Column, DataTable, sizes } from '../ui/table';
 import { swatchOf } from './Treemap';
@@ -173,8 +173,13 @@ export function BufferTable({ buffers, backwardFrom, filter, onFilter, selected,
           shown.reduce((n, b) => n + b.count, 0),
           'buffer',
         )}{' '}
-        in {plural(shown.length, 'row')}, {size(bytes)} together
-        {shown.length < buffers.length && ` of ${size(buffers.reduce((n, b) => n + b.bytes * b.count, 0))}`}
+        in {plural(shown.length, 'row')}, <Size bytes={bytes} /> together
+        {shown.length < buffers.length && (
+          <>
+            {' '}
+            of <Size bytes={buffers.reduce((n, b) => n + b.bytes * b.count, 0)} />
+          </>
+        )}
       </p>
       <DataTable
         caption={caption}

@@ -18,7 +18,7 @@ const KIND: Readonly<Record<SourceKind, string>> = {
 };
 
 const WHY: Readonly<Record<ModuleWhy, string>> = {
-  launched_no_kernel: 'its last execution launched no kernel',
+  launched_no_kernel: 'its last execution failed',
   largest_executed: 'it has the largest need of those that were executed',
   largest: 'it has the largest need, and the capture records no execution',
   asked: 'you chose it',

@@ -18,37 +18,44 @@ import { labels } from '../lib/files';
 import { KIND, ROLE } from '../lib/palette';
 import { poolOf } from '../lib/pool';
 import { plain } from '../lib/text';
-import { count, plural, signedCount, signedSize } from '../lib/units';
+import { count, plural, signedCount, size } from '../lib/units';
 import { Difference, Keyed, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
 import { Choice } from '../ui/choice';
 import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
 import { type Column, DataTable, names } from '../ui/table';
 import { Shape } from './Buffers';
-import { GaugeAxis, GaugeLines, gaugeOf, PoolBar } from './Gauge';
+import { GaugeAxis, GaugeLines, gaugeOf, Lens, PoolBar } from './Gauge';
 import { Changes } from './Profile';
 import { swatchOf } from './Treemap';
 
 export function CompareView({ report: after }: { report: Report }) {
   const model = useModel();
   const { captures, settings } = model;
-  const { before: beforeAt, after: position } = sides(settings, captures.length);
+  const { comparable } = model;
+  const { before: beforeAt = -1, after: position = -1 } = sides(settings, comparable) ?? {};
   const [first, second] = [captures[beforeAt]?.capture, captures[position]?.capture];
-  if (!first || !second || captures.length < 2)
-    return <p class="none">A comparison takes two captures: add another one.</p>;
-  const options = labels(captures, 60);
+  if (!first || !second) return <p class="none">A comparison takes two captures: add another one.</p>;
+  const names = labels(captures, 60);
+  const options = comparable.map((i) => names[i] ?? '');
+  const at = (n: number) => comparable[n] ?? 0;
   return (
     <section aria-labelledby="compare-title" class="stack">
       <div class="view-head">
         <h1 class="title" id="compare-title">
           Before and after
         </h1>
-        <Choice label="before" options={options} at={beforeAt} onChoose={(n) => model.go({ before: n })} />
+        <Choice
+          label="before"
+          options={options}
+          at={comparable.indexOf(beforeAt)}
+          onChoose={(n) => model.go({ before: at(n) })}
+        />
         <Choice
           label="after"
           options={options}
-          at={position}
-          onChoose={(n) => model.go({ file: n, before: beforeAt, module: null })}
+          at={comparable.indexOf(position)}
+          onChoose={(n) => model.go({ file: at(n), before: beforeAt, module: null })}
         />
         <button
           type="button"
@@ -147,16 +154,18 @@ function headlineOf(pairs: readonly Pair[]): string | null {
   const need = change(NEED);
   const other = change(OTHER);
   if (need === null) return null;
-  if (need !== 0) return `The plan needs ${signedSize(need)}`;
+  const moved = (bytes: number) => `${size(Math.abs(bytes))} ${bytes < 0 ? 'less' : 'more'}`;
+  if (need !== 0) return `The plan needs ${moved(need)}`;
   return other === null || other === 0
-    ? 'The plan needs the same'
-    : `The plan needs the same, beside ${signedSize(other)} of other live arrays`;
+    ? 'The plan needs as much as before'
+    : `The plan needs as much as before, and ${moved(other)} of other arrays stay alive beside it`;
 }
 
 function Comparison({ before, after }: { before: Report; after: Report }) {
   const a = poolOf(before);
   const b = poolOf(after);
   const gauge = gaugeOf(b ?? a, [a?.totalBytes ?? 0, a?.capacityBytes ?? 0]);
+  const most = Math.max(a?.totalBytes ?? 0, b?.totalBytes ?? 0);
   const pairs = useMemo(() => numbers(before, after), [before, after]);
   const findings = useMemo(() => findingChanges(before, after), [before, after]);
   const buffers = useMemo(() => bufferChanges(before, after), [before, after]);
@@ -184,12 +193,14 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
               <>
                 <p class="bar-name">before</p>
                 <PoolBar pool={a} gauge={gauge} />
+                <Lens pool={a} gauge={gauge} most={most} />
               </>
             )}
             {b !== null && (
               <>
                 <p class="bar-name">after</p>
                 <PoolBar pool={b} gauge={gauge} />
+                <Lens pool={b} gauge={gauge} most={most} />
               </>
             )}
           </div>

@@ -140,11 +140,11 @@ function Specimen() {
         <rect class="fill-backward" x="311" y="36" width="62" height="34" />
         <path class="s-over" d="M300.500 30h72v46h-72z" />
         <path class="s-jaw" d="M20.500 24v192M300.500 24v192M20.500 24h7M300.500 24h-7" />
-        <path class="s-whisker s-no" d="M262 112h84M262 106v12M346 106v12" />
+        <path class="s-whisker s-no" d="M308 112h62M308 106v12M370 106v12" />
         <path class="s-whisker s-yes" d="M150 152h96M150 146v12M246 146v12" />
         <path class="s-whisker s-maybe" d="M210 192h110M210 186v12M320 186v12" />
         <text class="s-label" x="32" y="116">
-          a larger pool
+          donated state
         </text>
         <text class="s-label" x="32" y="156">
           jax.checkpoint

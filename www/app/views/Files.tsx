@@ -1,6 +1,7 @@
 /** Several captures: one row for each device, the one that is not like the others first. */
 
 import { useMemo } from 'preact/hooks';
+import { sides } from '../lib/compare';
 import { labels } from '../lib/files';
 import { type DeviceRow, deviceRows, gravity } from '../lib/hosts';
 import { STATUS } from '../lib/palette';
@@ -33,6 +34,7 @@ export function FilesView() {
   const besides = new Map<string, number>();
   for (const { input } of captures.flatMap((c) => c.capture?.beside ?? []))
     besides.set(input.path, (besides.get(input.path) ?? 0) + 1);
+  const both = sides({ ...model.settings, file: 0, before: null }, model.comparable);
   const failed = model.items.filter((i) => i.capture === null);
   const columns = useMemo(
     (): Column<DeviceRow>[] => [
@@ -141,10 +143,10 @@ export function FilesView() {
         </p>
       ))}
       <PassedOverList />
-      {captures.length > 1 && (
+      {both !== null && (
         <p>
-          <a href={model.link({ view: 'compare', before: 0, file: 1, module: null, focus: null })}>
-            Compare {captures.length === 2 ? 'them' : 'two of them'}
+          <a href={model.link({ view: 'compare', before: both.before, file: both.after, module: null, focus: null })}>
+            Compare {model.comparable.length === 2 ? 'them' : 'two of them'}
           </a>
         </p>
       )}

@@ -201,7 +201,7 @@ export function FindingsView({ report }: { report: Report }) {
           <>
             Every need is drawn on one scale, with what stays alive beside it
             {gauge.capacity !== null &&
-              `, against the pool of ${size(gauge.capacity)}: what lies left of the line fits`}
+              `, against the pool of ${size(gauge.capacity)}: what lies left of the line fits${report.findings.some((f) => f.fixes.some((x) => x.fits_after === 'yes' && (mostAfter(x) ?? 0) > (gauge.capacity ?? Number.POSITIVE_INFINITY))) ? ', unless it brings a larger pool' : ''}`}
             .
           </>
         )}

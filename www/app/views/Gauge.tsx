@@ -7,7 +7,7 @@ import type { Fits, Fix } from '../../generated/report';
 import type { Pool, Segment } from '../lib/pool';
 import { plain } from '../lib/text';
 import { byteStep, count, size, tickSize, ticksBetween } from '../lib/units';
-import { Chip, Size, Tag } from '../ui/basic';
+import { Chip, Keyed, Size, Tag, useSize } from '../ui/basic';
 
 /** The right end of the scale. */
 export interface Gauge {
@@ -95,6 +95,8 @@ function pieces(s: Segment) {
 /** The bar: what is needed, what else is live, and what doesn't fit sticking out past the pool. */
 export function PoolBar({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
   const { capacity } = gauge;
+  const size = useSize();
+  const short = capacity !== null && pool.totalBytes > capacity;
   let left = 0;
   return (
     <div class="pool-bar" role="img" aria-label={poolInWords(pool)}>
@@ -112,19 +114,30 @@ export function PoolBar({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
               return (
                 <i
                   class={`fill-${p.swatch.key}${p.swatch.striped ? ' striped' : ''}`}
+                  data-tip={`${s.label}${p.swatch === s.swatch ? '' : `, ${p.swatch.label}`} ${size(p.bytes)}`}
                   style={{ left: share(start, gauge), width: `calc(${share(inner, gauge)} - ${share(start, gauge)})` }}
                 />
               );
             })}
-            {s.bytes / gauge.top > 0.13 && (
-              <span class="segment-label" style={{ left: share(from, gauge), maxWidth: share(s.bytes, gauge) }}>
-                {s.label} <b>{size(s.bytes)}</b>
+            {s.bytes / gauge.top > 0.05 && (
+              // Whole or not at all: the words go to a line out of sight where they have no room.
+              <span
+                class="segment-label"
+                style={{
+                  left: share(from, gauge),
+                  width: `min(${share(s.bytes, gauge)}, ${share(pool.totalBytes - from, gauge)} - ${short ? 116 : 0}px)`,
+                }}
+              >
+                <i />
+                <span>
+                  {s.label} <b>{size(s.bytes)}</b>
+                </span>
               </span>
             )}
           </div>
         );
       })}
-      {capacity !== null && pool.totalBytes > capacity && (
+      {short && (
         <i
           class="over"
           style={{
@@ -140,16 +153,16 @@ export function PoolBar({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
 }
 
 /** Where the need is a sliver of the pool: the same bar, enlarged. */
-export function Lens({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
-  if (pool.totalBytes <= 0 || pool.totalBytes > gauge.top * 0.12) return null;
-  const near: Gauge = { top: pool.totalBytes, capacity: null, card: null };
+export function Lens({ pool, gauge, most = pool.totalBytes }: { pool: Pool; gauge: Gauge; most?: number }) {
+  if (most <= 0 || most > gauge.top * 0.12) return null;
+  const near: Gauge = { top: most, capacity: null, card: null };
   return (
     <div class="lens">
       <svg class="lens-lines" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-        <polygon points={`0,0 ${(pool.totalBytes / gauge.top) * 100},0 100,10 0,10`} />
+        <polygon points={`0,0 ${(most / gauge.top) * 100},0 100,10 0,10`} />
       </svg>
       <PoolBar pool={pool} gauge={near} />
-      <p class="soft lens-note">enlarged {count(gauge.top / pool.totalBytes)} times</p>
+      <p class="soft lens-note">enlarged {count(gauge.top / most)} times</p>
     </div>
   );
 }
@@ -186,18 +199,32 @@ export const mostAfter = (after: After): number | null =>
 const WORTH_A_WORD = 1 << 20;
 
 /** What must be held after a fix: at least … at most, as a whisker on the scale. */
-export function Interval({ after, gauge, fits }: { after: After; gauge: Gauge; fits: Fits | null }) {
+export function Interval({
+  after,
+  gauge: now,
+  fits,
+  pool = now.capacity,
+}: {
+  after: After;
+  gauge: Gauge;
+  fits: Fits | null;
+  /** The size of the pool after it. */
+  pool?: number | null;
+}) {
   const { need_after_least_bytes: least, need_after_most_bytes: most } = after;
   if (least === null || most === null) return null;
   const others = { least: after.others_after_least_bytes ?? 0, most: after.others_after_most_bytes ?? 0 };
   const from = least + others.least;
   const to = most + others.most;
+  // What fits beyond the line fits another pool than that of now.
+  const larger = pool !== now.capacity || (fits === 'yes' && now.capacity !== null && to > now.capacity);
+  const gauge = larger ? { ...now, capacity: pool === now.capacity ? null : pool } : now;
   const words = (a: number, b: number) => (a === b ? size(a) : `at least ${size(a)}, at most ${size(b)}`);
   const beside = others.most >= WORTH_A_WORD;
   return (
     <>
       <div
-        class={`whisker fits-${fits ?? 'unknown'}`}
+        class={`whisker fits-${fits ?? 'unknown'}${larger ? ' own-pool' : ''}`}
         role="img"
         aria-label={`Need after it: ${words(least, most)}${beside ? `; beside it other arrays: ${words(others.least, others.most)}` : ''}`}
       >
@@ -213,6 +240,18 @@ export function Interval({ after, gauge, fits }: { after: After; gauge: Gauge; f
           <>
             {' '}
             beside <Span least={others.least} most={others.most} /> of other arrays
+          </>
+        )}
+        {larger && (
+          <>
+            , in{' '}
+            {gauge.capacity === null ? (
+              'the larger pool'
+            ) : (
+              <>
+                a pool of <Size bytes={gauge.capacity} />
+              </>
+            )}
           </>
         )}
       </span>
@@ -250,9 +289,17 @@ export function Ledger({ pool }: { pool: Pool }) {
         <tbody>
           {own.map((s) =>
             line(
-              <span class="keyed" data-tip={s.swatch.help}>
-                {s.roles.length > 0 ? s.roles.map((r) => <Chip of={r.swatch} />) : <Chip of={s.swatch} />} {s.label}
-              </span>,
+              <>
+                <span class="keyed" data-tip={s.swatch.help}>
+                  {s.roles.length === 0 && <Chip of={s.swatch} />} {s.label}
+                </span>
+                {s.roles.map((r) => (
+                  <>
+                    {' '}
+                    <Keyed of={r.swatch} />
+                  </>
+                ))}
+              </>,
               s.bytes,
               s.evidence,
             ),

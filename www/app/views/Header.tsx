@@ -33,6 +33,9 @@ export function CaptureBar({ report }: { report: Report }) {
           <Name text={source.file} most={48} />
         </span>
       )}
+      {model.current?.capture && model.isSample(model.current.capture) && (
+        <span class="severity severity-note">Synthetic sample</span>
+      )}
       {report.modules.length > 0 && (
         <Choice
           label="Module"

@@ -303,7 +303,8 @@ function AllocatorFacts({ allocator: a, card }: { allocator: Allocator; card: nu
           <Size bytes={a.free_at_peak_bytes} />
           {a.largest_free_at_peak_bytes !== null && (
             <>
-              , largest chunk about <Size bytes={a.largest_free_at_peak_bytes} />
+              , largest chunk {a.largest_free_error_bytes === 0 ? '' : 'about '}
+              <Size bytes={a.largest_free_at_peak_bytes} />
               {a.largest_free_error_bytes !== null && a.largest_free_error_bytes > 0 && (
                 <span class="soft">
                   {' '}

@@ -41,7 +41,10 @@ const executionColumns: readonly Column<Numbered<Execution>>[] = [
   },
   durations('duration', 'Call took', (x) => x.row.duration_ps),
   sizes('in_use', 'In use at start', (x) => x.row.in_use_start_bytes),
-  sizes('asked', 'Asked for', (x) => askedFor(x.row), { minor: true }),
+  sizes('asked', 'Obtained', (x) => askedFor(x.row), {
+    minor: true,
+    help: 'What it asked the allocator for and got; what was refused stands under the waits.',
+  }),
   {
     id: 'kernels',
     head: 'Kernels',
@@ -110,12 +113,14 @@ function Requests({ of: e }: { of: Execution }) {
   if (e.requested_bytes.length === 0)
     return (
       <p class="soft">
-        {askedFor(e) === null ? 'The capture does not say what it asked for.' : 'It asked the allocator for nothing.'}
+        {askedFor(e) === null
+          ? 'The capture does not say what it obtained.'
+          : 'It obtained nothing from the allocator.'}
       </p>
     );
   return (
     <div>
-      <p class="soft">Asked for, in order: outputs, then temp</p>
+      <p class="soft">Obtained, in order: outputs, then temp</p>
       <ol class="requests">
         {e.requested_bytes.slice(0, 400).map((b, i) => (
           <li key={i}>
@@ -192,7 +197,8 @@ const waitColumns: readonly Column<{ r: Retry; i: number }>[] = [
           <Size bytes={x.r.missing.bytes} />, <Name text={x.r.missing.what} most={60} />{' '}
           <span class="soft">
             ({count(x.r.missing.obtained)} of {count(x.r.missing.planned)} obtained)
-          </span>
+          </span>{' '}
+          <Tag evidence={x.r.missing.evidence} />
         </>
       ),
   },

@@ -122,10 +122,10 @@ function WithoutPlan({ report }: { report: Report }) {
           {profile.totals.map((t) => (
             <>
               <dt>
-                {plain(t.kind, 40)} {t.device !== null && plain(t.device, 40)}
+                {plain(t.kind, 40)}s{t.device !== null && ` on ${plain(t.device, 40)}`}
               </dt>
               <dd>
-                <Size bytes={t.bytes} /> in {count(t.count)}
+                {count(t.count)}, together <Size bytes={t.bytes} />
               </dd>
             </>
           ))}

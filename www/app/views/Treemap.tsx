@@ -6,7 +6,7 @@ import type { Buffer } from '../../generated/report';
 import { KIND, ROLE, type Swatch } from '../lib/palette';
 import { bareShape, bufferKey, modulePath } from '../lib/stack';
 import { plain } from '../lib/text';
-import { size } from '../lib/units';
+import { useSize } from '../ui/basic';
 
 /** A part of the map: a buffer, several small ones together, or a group of parts. */
 interface Node {
@@ -105,6 +105,7 @@ interface Props {
 
 export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
   const box = useRef<HTMLDivElement>(null);
+  const size = useSize();
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const element = box.current;
@@ -188,7 +189,8 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
         const key = bufferKey(b);
         const words = `${bareShape(b.shape)}${b.count > 1 ? ` ×${b.count}` : ''}`;
         const whole = `${plain(words, 60)} ${size(b.bytes * b.count)}, ${n.swatch?.label}${b.op_name === null ? '' : `, ${plain(b.op_name, 160)}`}`;
-        const wide = n.x1 - n.x0 > 64 && n.y1 - n.y0 > 16;
+        const [wide, high] = [n.x1 - n.x0, n.y1 - n.y0];
+        const sized = <span class={wide > 64 ? '' : 'narrow'}>{size(b.bytes * b.count)}</span>;
         return (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys of all its options
           <div
@@ -202,11 +204,14 @@ export function Treemap({ buffers, height, selected, onSelect, label }: Props) {
             tabIndex={key === active ? 0 : -1}
             onClick={() => onSelect(key === selected ? null : key)}
           >
-            {wide && (
-              <>
-                <span>{plain(words, 60)}</span> {n.y1 - n.y0 > 32 && <span>{size(b.bytes * b.count)}</span>}
-              </>
-            )}
+            {high > (wide > 64 ? 16 : 32) &&
+              (wide > 64 ? (
+                <>
+                  <span>{plain(words, 60)}</span> {high > 32 && sized}
+                </>
+              ) : (
+                wide > 46 && sized
+              ))}
           </div>
         );
       })}

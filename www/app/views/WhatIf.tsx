@@ -90,7 +90,7 @@ export function WhatIfView({ report, capture }: { report: Report; capture: Captu
                     </>
                   )}
                 </p>
-                <Interval after={result} gauge={gauge} fits={result.fits_pool} />
+                <Interval after={result} gauge={gauge} fits={result.fits_pool} pool={result.pool_after_bytes} />
                 <p class="fix-how">
                   <Tag evidence="inferred" /> <Prose text={result.how} />
                 </p>

@@ -77,7 +77,7 @@ fn a_failure_without_allocator_events_says_what_the_plan_needs_and_what_makes_it
         small.verdict.sentence,
         "jit_train_step(17) ran out of memory at execution 0. Its plan needs 717.84 MiB, 19 % of the card (3.72 GiB). How large \
          the pool was, and what else was alive, is not in the capture: it holds no allocator events. Unless the pool was \
-         smaller than the plan, other arrays took the room."
+         smaller than the plan, other arrays were in the way."
     );
     // What makes a small plan smaller is no answer.
     let finding = small.findings.iter().find(|f| f.id == "allocator-retry").unwrap();

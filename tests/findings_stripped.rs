@@ -2,8 +2,8 @@
 //! read as far as it goes, and no further.
 
 use oomscope::analysis::{self, Options};
-use oomscope::model::{Backend, Finding, Fits, Outcome, Report, Severity, VerdictStatus};
-use oomscope::proto::xspace::{XPlane, XSpace};
+use oomscope::model::{Backend, Finding, Fits, Outcome, Report, Role, Severity, VerdictStatus};
+use oomscope::proto::xspace::{XEvent, XPlane, XSpace, x_event, x_stat};
 use oomscope::units::Evidence;
 use prost::Message;
 
@@ -272,4 +272,127 @@ fn growth_that_ended_in_a_failure_needs_no_plan_either() {
         "{}",
         report.verdict.sentence
     );
+}
+
+/// The host's line on which an allocator's events of executions are, without the launch of its last execution.
+fn fail_last_launch(space: &mut XSpace, allocator: &str) {
+    let host = space.planes.iter_mut().find(|p| p.name == "/host:CPU").unwrap();
+    let named = |id: i64| host.event_metadata.get(&id).map_or("", |m| m.name.as_str());
+    let of_pool: Vec<u64> =
+        host.stat_metadata.iter().filter(|(_, m)| m.name == allocator).map(|(id, _)| *id as u64).collect();
+    let in_pool = |e: &XEvent| {
+        e.stats.iter().any(|s| matches!(s.value, Some(x_stat::Value::RefValue(id)) if of_pool.contains(&id)))
+    };
+    let builds = |e: &XEvent| named(e.metadata_id) == "Build buffer allocations";
+    let end = |e: &XEvent| offset(e) + e.duration_ps;
+    let (line, last) = host
+        .lines
+        .iter()
+        .enumerate()
+        .filter(|(_, l)| l.events.iter().any(in_pool))
+        .filter_map(|(i, l)| Some((i, l.events.iter().filter(|e| builds(e)).map(end).max()?)))
+        .max_by_key(|(_, last)| *last)
+        .unwrap();
+    let kept = |e: &XEvent| offset(e) < last || is_of_allocator(named(e.metadata_id));
+    let keep: Vec<bool> = host.lines[line].events.iter().map(kept).collect();
+    let mut keep = keep.into_iter();
+    host.lines[line].events.retain(|_| keep.next().unwrap());
+}
+
+fn offset(e: &XEvent) -> i64 {
+    match e.data {
+        Some(x_event::Data::OffsetPs(ps)) => ps,
+        _ => 0,
+    }
+}
+
+#[test]
+fn lists_are_of_the_device_that_the_verdict_names() {
+    let Some(fits) = stripped("s4_fsdp8_fits", |_| {}) else { return };
+    let text = oomscope::report::text(&fits);
+    assert!(fits.verdict.sentence.contains("in GPU_5_bfc"), "{}", fits.verdict.sentence);
+    assert!(text.contains("Live at the peak of GPU_5_bfc"), "{text}");
+    let last = fits.executions.last().unwrap().allocator.clone().unwrap();
+    assert!(text.contains(&format!("Live when the last execution started in {last}  [measured]")), "{text}");
+    // Another device starts later than the one that fails: its arrays are no answer.
+    let failed = stripped("s4_fsdp8_fits", |space| fail_last_launch(space, "GPU_2_bfc")).unwrap();
+    let of: Vec<_> = failed.executions.iter().filter(|e| e.outcome == Outcome::Failed).collect();
+    assert_eq!(of.len(), 1);
+    assert_eq!(of[0].allocator.as_deref(), Some("GPU_2_bfc"));
+    assert_ne!(failed.executions.last().unwrap().allocator.as_deref(), Some("GPU_2_bfc"));
+    let live: u64 = failed.live_at_last_start.iter().map(|g| g.bytes.0).sum();
+    assert_eq!(Some(live), of[0].in_use_start_bytes.map(|b| b.0));
+    let text = oomscope::report::text(&failed);
+    assert!(text.contains("Live at the peak of GPU_2_bfc"), "{text}");
+    assert!(text.contains("Live when the last execution started in GPU_2_bfc  [measured]"), "{text}");
+}
+
+#[test]
+fn the_budget_of_xla_is_told_with_the_value_that_would_match() {
+    for (scenario, factor) in [("s5_other_live", 13.0), ("s12_late_start", 13.0)] {
+        let Some(report) = stripped(scenario, |_| {}) else { return };
+        let budget = finding(&report, "xla-budget");
+        assert_eq!(budget.title, "XLA planned for more memory than was free");
+        assert_eq!(
+            budget.numbers["matching_factor_percent"].value, factor,
+            "{scenario}: {}",
+            budget.sentence
+        );
+        assert!(budget.fixes.is_empty() && budget.cause.ends_with("first make room."), "{}", budget.cause);
+    }
+}
+
+#[test]
+fn what_waits_for_the_backward_pass_is_told_as_a_whole_and_at_the_peak() {
+    let Some(report) = stripped("s4_fsdp8_fits", |_| {}) else { return };
+    let stacked = finding(&report, "stacked-residuals");
+    let fix = stacked.fixes.iter().find(|f| f.id == "remat").unwrap();
+    let peak = report.plan.as_ref().unwrap().peak.as_ref().unwrap();
+    let forward = peak.roles.iter().find(|r| r.role == Role::Forward).unwrap().bytes;
+    // Between what is stacked and all that the forward pass has at the peak.
+    assert_eq!(forward.to_string(), "41.92 GiB");
+    assert!(stacked.sentence.contains("(39.58 GiB)"), "{}", stacked.sentence);
+    assert!(
+        fix.how.starts_with("42.58 GiB of forward results of a scan of 32 rounds wait for the backward pass, 41.49 GiB of that at the peak;"),
+        "{}",
+        fix.how
+    );
+}
+
+#[test]
+fn the_client_is_dated_by_what_its_allocator_calls_nothing() {
+    for (name, version) in [
+        ("rocm-mi300x-jax0.6-conv", "<= 0.6.0"),
+        ("cuda-gtx1080ti-xla2025-a", "<= 0.6.0"),
+        ("rocm-mi300x-jax0.8-conv", "0.6.2 to 0.9.0"),
+    ] {
+        let Some(path) = support::capture(name) else { return };
+        let bytes = std::fs::read(path).unwrap();
+        let report = analysis::read(&bytes[..], name, |_| {}).unwrap().report(&Options::default());
+        assert_eq!(report.platform.jax_version.as_deref(), Some(version), "{name}");
+    }
+}
+
+#[test]
+fn an_answer_names_what_does_nothing_and_what_cannot_be() {
+    let ask = |scenario: &str, fixes: &str| {
+        let path = support::shared(&format!("scenarios/{scenario}.xplane.pb"))?;
+        let bytes = std::fs::read(path).unwrap();
+        let mut analysis = analysis::read(&bytes[..], scenario, |_| {}).unwrap();
+        Some(analysis.what_if(&[fixes.to_owned()], &Options::default()))
+    };
+    let Some(idle) = ask("s3c_donated", "donate,remat") else { return };
+    assert!(idle.unwrap().how.contains("; `donate` has nothing to act on in this plan."));
+    let pool = ask("s5_other_live", "remat,pool/77").unwrap().unwrap();
+    assert!(pool.how.contains("computed again; the plan stays. "), "{}", pool.how);
+    assert_eq!(
+        ask("s5_other_live", "batch/3").unwrap().unwrap_err().to_string(),
+        "`batch/3` cannot be: the batch of 4 does not divide into 3 equal parts"
+    );
+    assert!(ask("s5_other_live", "accumulate/4").unwrap().is_ok());
+    // A larger pool does not end a growth; without the outputs that are kept there is none.
+    let grows = "Memory grows by 103.97 MiB with each execution: this only delays the end.";
+    assert!(ask("s2_gradients_kept", "pool/90").unwrap().unwrap().how.ends_with(grows));
+    assert!(!ask("s2_gradients_kept", "drop-outputs").unwrap().unwrap().how.contains("delays"));
+    assert!(!ask("s2b_gradients_not_kept", "pool/90").unwrap().unwrap().how.contains("delays"));
 }

@@ -111,6 +111,12 @@ impl Estimator {
         Bytes(self.basis.picture.peak)
     }
 
+    /// How large the batch is, where the inputs show it.
+    #[must_use]
+    pub fn batch(&self) -> Option<i64> {
+        self.basis.program.batch
+    }
+
     /// What one fix would do.
     #[must_use]
     pub fn estimate(&self, fix: FixKind) -> Estimate {
@@ -124,8 +130,9 @@ impl Estimator {
         let mut order = fixes.to_vec();
         order.arrange_by_key(|fix| fix.rank());
         let id = order.iter().map(FixKind::to_string).collect::<Vec<_>>().join(",");
-        let all = order.len();
-        order.retain(|fix| matches!(fix, FixKind::Pool(_)) || self.basis.acts_on(*fix) > 0);
+        let acts = |fix: &FixKind| matches!(fix, FixKind::Pool(_)) || self.basis.acts_on(*fix) > 0;
+        let idle: Vec<FixKind> = order.iter().copied().filter(|fix| !acts(fix)).collect();
+        order.retain(acts);
         let acts_on = order.iter().fold(0u64, |sum, fix| sum.saturating_add(self.basis.acts_on(*fix)));
         let least = self.reckon(&order, Side::Least);
         let most = self.reckon(&order, Side::Most);
@@ -140,7 +147,7 @@ impl Estimator {
             launch_least: Bytes(least.launch.saturating_add(least_total - least.total.min(least_total))),
             launch_most: Bytes(most.launch),
             acts_on: Bytes(acts_on),
-            how: self.tell(&order, all),
+            how: self.tell(&order, &idle),
             cost: order.iter().map(|fix| told::cost(*fix)).collect::<Vec<_>>().join("; "),
         }
     }
@@ -187,11 +194,19 @@ impl Estimator {
         need
     }
 
-    fn tell(&self, order: &[FixKind], all: usize) -> String {
+    fn tell(&self, order: &[FixKind], idle: &[FixKind]) -> String {
         let mut parts: Vec<String> = order.iter().map(|fix| self.basis.how(*fix)).collect();
-        if order.len() < all {
-            parts.push(format!("{} of the fixes have nothing to act on in this plan", all - order.len()));
+        if let [rest @ .., last] = idle {
+            let rest: Vec<String> = rest.iter().map(|fix| format!("`{fix}`")).collect();
+            let names = if rest.is_empty() { String::new() } else { format!("{} and ", rest.join(", ")) };
+            let have = if rest.is_empty() { "has" } else { "have" };
+            parts.push(format!("{names}`{last}` {have} nothing to act on in this plan"));
         }
-        if parts.is_empty() { String::new() } else { format!("{}.", parts.join("; ")) }
+        let mut told = parts.join("; ");
+        // Of what is told the first word alone begins a sentence.
+        if let Some(first) = told.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        if told.is_empty() { told } else { told + "." }
     }
 }

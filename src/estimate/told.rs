@@ -2,6 +2,7 @@
 
 use super::FixKind;
 use super::effect::Basis;
+use super::picture::{self, Piece};
 use crate::units::Bytes;
 
 impl Basis {
@@ -40,8 +41,14 @@ impl Basis {
                     (n, true) => format!("{n} blocks"),
                     (n, false) => format!("{n} blocks and a scan of {} rounds", rounds.join(" and ")),
                 };
+                let at_peak = Bytes(self.waiting_at_peak());
+                let at_peak = if at_peak == acts_on {
+                    String::new()
+                } else {
+                    format!(", {at_peak} of that at the peak")
+                };
                 format!(
-                    "{acts_on} of forward results of {what} wait for the backward pass; the inputs that remain are {kept}, and one block at a time is computed again"
+                    "{acts_on} of forward results of {what} wait for the backward pass{at_peak}; the inputs that remain are {kept}, and one block at a time is computed again"
                 )
             }
             FixKind::FusedAttention => {
@@ -77,8 +84,19 @@ impl Basis {
                 "{alive} of what is alive at the peak are parameters, optimizer state and gradients, of which each device keeps 1/{n}; the weights gathered for use are {} in all",
                 Bytes(program.weights())
             ),
-            FixKind::Pool(_) => "The plan stays".to_owned(),
+            FixKind::Pool(_) => "the plan stays".to_owned(),
         }
+    }
+}
+
+impl Basis {
+    /// Of the forward results that rematerialization acts on, the bytes that are alive at the peak: not all wait at once.
+    fn waiting_at_peak(&self) -> u64 {
+        let pieces = &self.picture.pieces;
+        let fullest = picture::fullest(self.picture.moments, pieces, Piece::is_temp);
+        let waiting = self.remat.replaced.iter().filter_map(|r| pieces.get(r.piece));
+        let alive = waiting.filter(|p| (p.first..=p.last).contains(&fullest));
+        alive.map(|p| p.bytes).fold(0, u64::saturating_add)
     }
 }
 

@@ -64,19 +64,24 @@ pub fn platform(index: &Index) -> Platform {
     Platform { backend, vendor, jax_version: version(index), devices }
 }
 
+/// What an allocator's events had for an operation that nobody named, up to this version; later ones leave the stat out.
+const UNNAMED: (&str, Version) = ("(null)", (0, 6, 0));
+
 /// The range of jaxlib versions in which all the event names of the capture existed.
 fn version(index: &Index) -> Option<String> {
     let mut from: Option<Version> = None;
     let mut to: Option<Version> = None;
+    let earliest = |a: Option<Version>, b: Version| Some(a.map_or(b, |a| a.min(b)));
     for plane in index.planes.iter().filter(|p| p.name == "/host:CPU") {
+        let allocates = plane.event_names.iter().any(|(_, name)| name == "MemoryAllocation");
+        if allocates && plane.stat_names.iter().any(|(_, name)| name == UNNAMED.0) {
+            to = earliest(to, UNNAMED.1);
+        }
         for (_, name) in plane.event_names.iter() {
             for (dated, first, last) in DATED {
                 if name.starts_with(dated) {
                     from = from.max(first);
-                    to = match (to, last) {
-                        (Some(a), Some(b)) => Some(a.min(b)),
-                        (a, b) => a.or(b),
-                    };
+                    to = last.map_or(to, |last| earliest(to, last));
                 }
             }
         }

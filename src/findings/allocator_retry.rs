@@ -145,7 +145,7 @@ pub(super) fn without_events(case: &Case, need: Bytes) -> String {
         (None, _) => need.to_string(),
     };
     let small = match share_of_card(case, need) {
-        Some(_) => " Unless the pool was smaller than the plan, other arrays took the room.",
+        Some(_) => " Unless the pool was smaller than the plan, other arrays were in the way.",
         None => "",
     };
     format!(

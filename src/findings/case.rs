@@ -137,6 +137,17 @@ impl<'a> Case<'a> {
         self.here(self.executions())
     }
 
+    /// The execution that [`Report::live_at_last_start`] is of: the last of the module analysed (of any, without one); of those that
+    /// are the last on their device one that failed.
+    #[must_use]
+    pub fn last_execution(&self) -> Option<&'a Execution> {
+        let all = || self.report.executions.iter().rev().filter(|e| self.module.is_none_or(|m| is_of(e, m)));
+        let mut devices = HashSet::new();
+        let last_here = all().filter(move |e| devices.insert((e.allocator.as_deref(), e.device)));
+        let mut failed = last_here.filter(|e| e.outcome == Outcome::Failed);
+        failed.next().or_else(|| all().next())
+    }
+
     /// Of executions, those on the device of the failure, else of [`Case::pool`]. The allocator tells, where it is known: the
     /// number in its name need not be that of the plane.
     fn here(&self, mut all: Vec<(usize, &'a Execution)>) -> Vec<(usize, &'a Execution)> {

@@ -43,7 +43,7 @@ pub use detail::{Constant, Detail};
 pub use limits::limits;
 pub use room::{Room, Span};
 pub use step_does_not_fit::{cause_of_role, role_words};
-pub use verdict::verdict;
+pub use verdict::{pool_of_verdict, verdict};
 pub use what_if::what_if;
 
 use crate::arrange::Arrange;

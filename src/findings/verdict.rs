@@ -4,7 +4,7 @@ use super::allocator_retry::{asked, blind, waited, without_events};
 use super::case::{Case, Failure};
 use super::words::{Unit, base, count, name, percent};
 use super::{fragmented, grows_per_execution, healthy, op_by_op};
-use crate::model::{Finding, Outcome, RetryOutcome, Severity, SourceKind, Verdict, VerdictStatus};
+use crate::model::{Finding, Outcome, Report, RetryOutcome, Severity, SourceKind, Verdict, VerdictStatus};
 use crate::units::{Bytes, Evidence};
 
 /// Less free at the peak than this part of the pool is only just enough.
@@ -83,6 +83,21 @@ fn failed(case: &Case) -> Said {
         evidence = evidence.with(Evidence::Read).with(case.limit_evidence());
     }
     Some((VerdictStatus::OutOfMemory, sentence, evidence))
+}
+
+/// The pool that the verdict speaks of: index into [`Report::allocators`].
+#[must_use]
+pub fn pool_of_verdict(report: &Report) -> Option<usize> {
+    let case = Case::new(report, None, None);
+    let waited =
+        || report.retries.iter().filter(|r| r.outcome == RetryOutcome::Rescued).max_by_key(|r| r.duration_ps);
+    let of_case = || case.pool.map(|(i, _)| i);
+    if case.failure.is_some() || grows_per_execution::growth(&case).is_some() {
+        return of_case();
+    }
+    let of_wait =
+        waited().and_then(|r| report.allocators.iter().position(|a| Some(&a.name) == r.allocator.as_ref()));
+    of_wait.or_else(|| healthy::tightest(&case).map(|h| h.pool)).or_else(of_case)
 }
 
 /// By how much the launch as a whole was too large for what was free; for a request that no plan explains, that alone.

@@ -3,6 +3,7 @@
 use super::case::Case;
 use super::fixes::sentences;
 use super::room::{Room, Span};
+use super::{grows_per_execution, op_by_op};
 use crate::estimate::{Estimator, FixKind, parse_list};
 use crate::model::{Fix, WhatIf};
 use crate::units::Bytes;
@@ -11,7 +12,7 @@ use crate::units::Bytes;
 /// `case` offers with a number, such as arrays to be freed.
 ///
 /// # Errors
-/// A sentence where an id is none, is there twice, or has no number.
+/// A sentence where an id is none, is there twice, or has no number, and where a batch cannot be divided so.
 pub fn what_if(case: &Case, estimator: &Estimator, ids: &[String]) -> Result<WhatIf, String> {
     let (mut named, mut offered) = (Vec::new(), Vec::new());
     for id in ids.iter().flat_map(|id| id.split(',')).map(str::trim).filter(|id| !id.is_empty()) {
@@ -22,6 +23,11 @@ pub fn what_if(case: &Case, estimator: &Estimator, ids: &[String]) -> Result<Wha
         }
     }
     let kinds = parse_list(&named.join(",")).map_err(|e| e.to_string())?;
+    if let Some((fix, batch, parts)) = kinds.iter().find_map(|fix| uneven(*fix, estimator)) {
+        return Err(format!(
+            "`{fix}` cannot be: the batch of {batch} does not divide into {parts} equal parts"
+        ));
+    }
     let done = estimator.what_if(&kinds);
     let (now, others_now) = (Span::exactly(done.need), case.others_after(&[]));
     let (mut need, mut freed) = (Span { least: done.least, most: done.most }, Span::exactly(Bytes::ZERO));
@@ -48,6 +54,11 @@ pub fn what_if(case: &Case, estimator: &Estimator, ids: &[String]) -> Result<Wha
         }
         (None, None) => {}
     }
+    let ends_growth = kinds.contains(&FixKind::DropOutputs) || freed.most > Bytes::ZERO;
+    let growth = grows_per_execution::growth(case).filter(|_| !ends_growth && !op_by_op::runs_op_by_op(case));
+    if let Some(growth) = growth {
+        how.push(format!("Memory grows by {} with each execution: this only delays the end.", growth.step));
+    }
     let others = case.others_after(&kinds).map(|others| others.less(freed));
     let text = said.filter(|room| pool.is_none() && card.is_none() && room.percent.is_none());
     Ok(WhatIf {
@@ -66,6 +77,13 @@ pub fn what_if(case: &Case, estimator: &Estimator, ids: &[String]) -> Result<Wha
         fits_card: card.or(text).map(|room| room.fits(need, launch)),
         how: sentences(&how.iter().map(String::as_str).collect::<Vec<_>>()),
     })
+}
+
+/// A fix that would divide the batch into parts that are not equal, with the size of the batch and how many parts.
+fn uneven(fix: FixKind, estimator: &Estimator) -> Option<(FixKind, i64, u32)> {
+    let (FixKind::Batch(parts) | FixKind::Accumulate(parts)) = fix else { return None };
+    let batch = estimator.batch().filter(|batch| batch % i64::from(parts) != 0)?;
+    Some((fix, batch, parts))
 }
 
 /// The fix of that id in the report.

@@ -8,6 +8,8 @@ use super::{budget, fixes, grows_per_execution};
 use crate::model::{Finding, Severity};
 use crate::units::{Bytes, Evidence};
 
+/// What scales the budget.
+const FLAG: &str = "--xla_gpu_memory_limit_slop_factor";
 /// Below this XLA would have to work with a fraction of what it wants; it fails to, and compiles for a long time.
 const LEAST_FACTOR: u64 = 20;
 
@@ -23,22 +25,31 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         return None;
     }
     let factor = budget.factor_for(free)?;
+    let matching = match factor {
+        0 => "no value of the flag asks for so little".to_owned(),
+        _ => format!("{FLAG}={factor} would have asked for that, instead of 95"),
+    };
     let sentence = format!(
         "XLA planned {} for a temp budget of about {} (80 % of the card less arguments and outputs, × 0.95) and used {}; the \
-         pool had {free} for it.",
+         pool had {free} for it: {matching}.",
         name(&module.name),
         budget.temp,
         space.temp_bytes
     );
-    let draft = Draft::new("xla-budget", Severity::Note, "XLA planned for more memory than the pool has")
+    let draft = Draft::new("xla-budget", Severity::Note, "XLA planned for more memory than was free")
         .sentence(sentence)
+        .number("matching_factor_percent", factor as f64, Evidence::Inferred)
         .bytes("temp_budget_bytes", budget.temp, Evidence::Inferred)
         .bytes("temp_bytes", space.temp_bytes, Evidence::Read)
         .bytes("room_for_temp_bytes", free, Evidence::Read)
-        .cause(
+        .cause(format!(
             "XLA takes its budget from the size of the card. It knows neither the pool's share of it nor the other arrays \
-             that are alive.",
-        )
+             that are alive.{}",
+            match factor < LEAST_FACTOR {
+                true => " A budget so far below what it wants it misses, after a long compilation: first make room.",
+                false => "",
+            }
+        ))
         .at("module", case.report.modules.iter().position(|m| m.name == module.name), "its temp blocks");
     Some(draft.fix((factor >= LEAST_FACTOR).then(|| smaller_budget(case, factor, free)).flatten()).done())
 }
@@ -53,7 +64,7 @@ fn smaller_budget(case: &Case, factor: u64, free: Bytes) -> Option<crate::model:
         "More is computed twice or in a worse order; XLA may still miss its budget.",
         "The budget is a goal, not a limit: look at the temp size of the new plan.",
     );
-    fix.code = Some(format!("XLA_FLAGS=--xla_gpu_memory_limit_slop_factor={factor}"));
+    fix.code = Some(format!("XLA_FLAGS={FLAG}={factor}"));
     let least = space.need_bytes.saturating_sub(space.temp_bytes) + free;
     let need = Span { least: least.min(space.need_bytes), most: space.need_bytes };
     Some(fixes::judged(fix, case.room(&[]), need, Some(space.launch_need_bytes)))

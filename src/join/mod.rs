@@ -219,11 +219,19 @@ impl Joined {
         kept.values().fold(0, |sum, k| sum.saturating_add(k.1))
     }
 
-    /// The last execution of a module (of any, for `None`), as index into the run's executions.
+    /// The last execution of a module (of any, for `None`), as index into the run's executions. Of those that are the last on
+    /// their device one that failed: devices go on a little after one of them has found no room.
     #[must_use]
     pub fn last_of(&self, run: &Run, module: Option<usize>) -> Option<usize> {
         let of =
             |i: &usize| module.is_none() || self.executions.get(*i).is_some_and(|e| e.module() == module);
-        (0..run.len()).rev().find(of)
+        let mut devices = HashSet::new();
+        let last_here = |i: &usize| {
+            let place = run.execution(*i).map(|e| e.allocator().ok_or(e.device()));
+            devices.insert(place)
+        };
+        let failed = |i: &usize| self.executions.get(*i).is_some_and(|e| e.outcome == Outcome::Failed);
+        let all = || (0..run.len()).rev().filter(of);
+        all().filter(last_here).find(failed).or_else(|| all().next())
     }
 }

@@ -148,6 +148,22 @@ fn xla_planned_for_the_card_where_it_kept_to_that_budget() {
     // 2700 MiB free ÷ 2900.
     let code = it.fixes[0].code.as_deref();
     assert_eq!(code, Some("XLA_FLAGS=--xla_gpu_memory_limit_slop_factor=93"));
+    assert!(
+        it.sentence.ends_with("_slop_factor=93 would have asked for that, instead of 95."),
+        "{}",
+        it.sentence
+    );
+    // 300 MiB free are 10 %: the value is told, and no fix is made of it.
+    let mut full = report.clone();
+    full.executions[0].in_use_start_bytes = Some(Bytes(2700 * MIB));
+    let tight = findings(&full, &Detail::default());
+    assert!(
+        tight["xla-budget"].sentence.contains("_slop_factor=10 would"),
+        "{}",
+        tight["xla-budget"].sentence
+    );
+    assert_eq!(tight["xla-budget"].numbers["matching_factor_percent"].value, 10.0);
+    assert!(tight["xla-budget"].fixes.is_empty());
     assert!(all["pool-smaller-than-card"].numbers["wanted_bytes"].value > (3000 * MIB) as f64);
     // It missed the budget already: a smaller one changes nothing.
     with_temp(&mut report, 2800);

@@ -2,6 +2,7 @@
 
 use super::{Page, or_unknown, percent, tag};
 use crate::arrange::Arrange;
+use crate::findings::{Case, pool_of_verdict};
 use crate::model::{
     AllocatorKind, Backend, Execution, LiveArray, LiveKind, Module, Outcome, Report, RetryOutcome,
 };
@@ -80,13 +81,9 @@ pub(super) fn allocators(out: &mut Page, report: &Report) {
             out.wrapped("    ", &facts.join("; "));
         }
     }
-    // The peak of the fullest device is what people ask about.
-    let fullest = report
-        .allocators
-        .iter()
-        .filter(|a| a.kind == AllocatorKind::Device && !a.live_at_peak.is_empty())
-        .max_by_key(|a| a.peak_bytes);
-    if let Some(a) = fullest {
+    // The verdict's device is what people ask about.
+    let of_verdict = pool_of_verdict(report).and_then(|i| report.allocators.get(i));
+    if let Some(a) = of_verdict.filter(|a| !a.live_at_peak.is_empty()) {
         let at = a.peak_at_ps.map(|t| format!(" at {t}")).unwrap_or_default();
         let times =
             if a.peak_times > 1 { format!(", reached {} times", a.peak_times) } else { String::new() };
@@ -245,7 +242,14 @@ pub(super) fn live(out: &mut Page, report: &Report) {
     if report.live_at_last_start.is_empty() {
         return;
     }
-    out.title("Live when the last execution started", "[measured]");
+    // With several devices it is said on which.
+    let devices = report.allocators.iter().filter(|a| a.kind == AllocatorKind::Device).count();
+    let last = Case::new(report, None, None).last_execution();
+    let on = match last.and_then(|e| e.allocator.as_deref()) {
+        Some(allocator) if devices > 1 => format!(" in {}", short(allocator, 40)),
+        _ => String::new(),
+    };
+    out.title(&format!("Live when the last execution started{on}"), "[measured]");
     let summed = report.op_by_op.is_some();
     for g in report.live_at_last_start.iter().filter(|g| !summed || g.kind != LiveKind::Outputs) {
         let count = g.count.map(|n| format!("×{n}")).unwrap_or_default();

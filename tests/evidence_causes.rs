@@ -292,6 +292,25 @@ fn a_name_is_told_as_the_words_that_it_is() {
     );
 }
 
+/// What the text says, though not all: a tensor without its size, a budget without a failure.
+#[test]
+fn every_text_that_says_something_has_a_finding() {
+    let report = alone(
+        "ResourceExhaustedError: OOM when allocating tensor with shape[8,1024,1024] and type float on \
+         /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Mul]",
+    );
+    let it = finding(&report, "failed-request");
+    assert!(it.sentence.starts_with("The program asked for float shape[8,1024,1024]."), "{}", it.sentence);
+    assert!(!it.numbers.contains_key("request_bytes"));
+    let report = alone(
+        "hlo_rematerialization.cc:2946] Can't reduce memory use below 16.89GiB (18140245114 bytes) by rematerialization; only \
+         reduced to 22.12GiB (23748393012 bytes), down from 22.15GiB (23784349420 bytes) originally",
+    );
+    assert_eq!(report.verdict.status, VerdictStatus::CannotTell);
+    assert!(report.verdict.sentence.ends_with("could not reach its memory budget."));
+    assert_eq!(finding(&report, "xla-rematerialized").numbers["reached_bytes"].value, 23_748_393_012.0);
+}
+
 /// The capture fits, and the failure happened: the verdict has both.
 #[test]
 fn a_failure_reaches_the_verdict_of_a_healthy_capture() {

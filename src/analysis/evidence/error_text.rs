@@ -1,6 +1,6 @@
 //! The text of a failure as a report, and beside a capture.
 
-use super::written::{Facts, capital, findings, parts};
+use super::written::{Facts, budget, capital, findings, parts};
 use super::{constant, driver, finding, limit, others, outside};
 use crate::arrange::Arrange;
 use crate::evidence::error_text::{
@@ -26,9 +26,13 @@ pub fn of_error_text(source: SourceInfo, text: ErrorText) -> Report {
             report.verdict = verdict(&facts);
         }
         None => {
+            let budget = budget(&text);
+            let more =
+                if budget.is_some() { " It says that XLA could not reach its memory budget." } else { "" };
+            report.findings.extend(budget);
             report.verdict = Verdict {
                 status: VerdictStatus::CannotTell,
-                sentence: "The text holds no failure of memory that is known here.".into(),
+                sentence: format!("The text holds no failure of memory that is known here.{more}"),
                 evidence: Evidence::Read,
             };
         }

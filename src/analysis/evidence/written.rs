@@ -1,6 +1,7 @@
 //! What the text of a failure means: findings out of what it says alone.
 
 use super::driver::{free_them, other_processes, who_holds_it};
+use super::error_text::asked_in_words;
 use super::fixes::{fixes, is_two_states};
 use super::{constant, driver, finding, fix, others, outside, with_sizes};
 use crate::arrange::Arrange;
@@ -124,7 +125,7 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         does_not_fit(facts).or_else(|| driver::find(facts.main, facts.pool)),
         fragmented(facts),
         others_hold_the_rest(facts),
-        budget(facts),
+        budget(facts.text),
     ]
     .into_iter()
     .flatten()
@@ -268,8 +269,8 @@ fn others_hold_the_rest(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 /// XLA worked against its budget and did not reach it.
-fn budget(facts: &Facts<'_>) -> Option<Finding> {
-    let remat = facts.text.rematerialization.last()?;
+pub(super) fn budget(text: &ErrorText) -> Option<Finding> {
+    let remat = text.rematerialization.last()?;
     let sentence = match remat.target {
         None => format!(
             "XLA's budget for temporaries was zero or less: the program's inputs and outputs alone exceed what it plans for. \
@@ -292,11 +293,13 @@ fn budget(facts: &Facts<'_>) -> Option<Finding> {
 
 /// What is known where nothing tells who is to blame.
 fn request(facts: &Facts<'_>) -> Option<Finding> {
-    let asked = facts.main.requested?;
-    if !facts.main.kind.is_device_memory() {
+    let main = facts.main;
+    // TensorFlow says the tensor and not its size.
+    let is_tensor = main.kind == FailureKind::DevicePool && main.what.is_some();
+    if !main.kind.is_device_memory() || (main.requested.is_none() && !is_tensor) {
         return None;
     }
-    let mut sentence = format!("{} asked for {asked}", capital(&facts.who()));
+    let mut sentence = format!("{} asked for {}", capital(&facts.who()), asked_in_words(main));
     if facts.asked_for_temp() {
         sentence += ", which is its temp block: the scratch of one step, in one piece";
     }
@@ -328,7 +331,7 @@ fn request(facts: &Facts<'_>) -> Option<Finding> {
         "Either the plan is larger than the pool, or other arrays are alive: a capture of the failing run tells which."
     };
     let severity =
-        if facts.main.kind == FailureKind::DevicePoolOptional { Severity::Note } else { Severity::Warning };
+        if main.kind == FailureKind::DevicePoolOptional { Severity::Note } else { Severity::Warning };
     let mut found = finding("failed-request", severity, "An allocation failed", sentence, cause);
     found.fixes = vec![fix(
         "capture",
@@ -344,7 +347,7 @@ fn request(facts: &Facts<'_>) -> Option<Finding> {
         // Where the text shows what is wrong, that comes first.
         found.fixes.arrange_by_key(|fix| !(two_states && fix.id == "donate"));
     }
-    Some(with_sizes(found, &[("request_bytes", Some(asked)), ("need_bytes", facts.need())]))
+    Some(with_sizes(found, &[("request_bytes", main.requested), ("need_bytes", facts.need())]))
 }
 
 /// `309.56 MiB parameters, 309.50 MiB live out, 3.41 GiB temp`.

@@ -265,3 +265,19 @@ test('what was filtered in the plan and chosen under What if is still there afte
   assert.equal(await fix.isChecked(), true);
   await context.close();
 });
+
+test('a long table begins with as many rows as are laid out at once, and grows by a click', async () => {
+  const file = sharedFile('captures/made/synthetic-c_nodonate_475m.xplane.pb');
+  if (!file) return;
+  const { page, context } = await openPlan(file);
+  const table = page.getByRole('table', { name: /^Buffers live at event/ });
+  const rows = table.locator('tbody tr');
+  assert.equal(await rows.count(), 50);
+  await page
+    .getByRole('button', { name: /^Show \d+ more$/ })
+    .first()
+    .click();
+  const more = await rows.count();
+  assert.ok(more > 50 && more <= 150, `${more}`);
+  await context.close();
+});

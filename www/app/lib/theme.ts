@@ -62,16 +62,19 @@ export function onRepaint(paint: () => void): () => void {
   return () => painters.delete(paint);
 }
 
+const probe = document.createElement('i');
+
 /** A custom property as a colour that a canvas takes. */
 export function color(property: string): string {
   let value = resolved.get(property);
   if (value === undefined) {
     // Only a property that is used is resolved by the browser (`light-dark()` stays as it is in a custom one).
-    const probe = document.createElement('i');
+    if (!probe.isConnected) {
+      probe.hidden = true;
+      document.body.append(probe);
+    }
     probe.style.color = `var(${property})`;
-    document.body.append(probe);
     value = getComputedStyle(probe).color;
-    probe.remove();
     resolved.set(property, value);
   }
   return value;

@@ -76,7 +76,8 @@ interface Props<T> {
   readonly page?: number;
 }
 
-const MORE = 500;
+/** Rows that a click adds: as many as a browser lays out without a pause that is felt. */
+const MORE = 100;
 
 function compare(a: number | string | null, b: number | string | null, up: boolean): number {
   // Unknown values go last, whichever way is up.
@@ -90,7 +91,7 @@ const classes = (...names: (string | false | undefined)[]): string | undefined =
   names.filter(Boolean).join(' ') || undefined;
 
 export function DataTable<T>(props: Props<T>) {
-  const { columns, rows, rowKey, open, selected = null, onSelect, target = null, page = 100 } = props;
+  const { columns, rows, rowKey, open, selected = null, onSelect, target = null, page = 50 } = props;
   const [sort, setSort] = useState({ by: props.sortBy ?? null, up: props.ascending ?? false });
   const [shown, setShown] = useState(page);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());

@@ -24,7 +24,7 @@ interface Node {
 }
 
 /** Cells; smaller ones are counted together. */
-const MOST_CELLS = 300;
+const MOST_CELLS = 200;
 
 export const swatchOf = (b: Buffer): Swatch => (b.kind === 'temp' ? ROLE[b.role] : KIND[b.kind]);
 

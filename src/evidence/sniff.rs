@@ -9,6 +9,9 @@ use crate::bytes::wire::{Cursor, Kind as Wire};
 /// How many first bytes [`sniff`] wants; more do no harm, fewer make it less sure.
 pub const HEAD_BYTES: usize = 1024;
 
+/// The name that the page gives to text that was pasted.
+const PASTED: &str = "pasted text";
+
 /// The kinds of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -66,7 +69,15 @@ pub fn sniff(head: &[u8], len: u64, name: &str) -> Kind {
         return kind;
     }
     if is_text(head, whole) {
-        return by_text(head, &name);
+        return match by_text(head, &name) {
+            // Who pastes a page or JSON pastes the error in it.
+            Kind::Foreign(Foreign::Json | Foreign::Notebook | Foreign::Html | Foreign::Xml)
+                if name == PASTED =>
+            {
+                Kind::Text
+            }
+            kind => kind,
+        };
     }
     if is_derived(&name) {
         return Kind::Foreign(Foreign::Derived);

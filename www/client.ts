@@ -18,6 +18,12 @@ export interface Input {
   readonly modified?: number;
 }
 
+/** Sizes in bytes that a file does not have and its user knows. */
+export interface Sizes {
+  readonly pool?: number | undefined;
+  readonly card?: number | undefined;
+}
+
 /** What says something about a capture and is none: the text of a failure, a device memory profile. */
 export type BesideKind = 'text' | 'profile';
 
@@ -99,6 +105,10 @@ export interface Capture {
   add(beside: Beside): Promise<void>;
   /** Takes it away again; the file is read anew. */
   remove(kind: BesideKind): Promise<void>;
+  /** The sizes to hold its plan against, which the file does not have. */
+  readonly given: Sizes;
+  /** Sets them: all reports made later are held against them. */
+  give(sizes: Sizes): Promise<void>;
   /** The report of a memory profile, with what changed since an earlier one. */
   since(earlier: Input): Promise<Report>;
   /** The report of another module: `jit_step(17)` or `jit_step`. */

@@ -293,7 +293,7 @@ fn cannot_tell(case: &Case) -> (VerdictStatus, String, Evidence) {
         }
         (_, Some(_)) => {
             "Whether that fits cannot be told from the plan alone: it says nothing of the pool or of other arrays. \
-             On the command line --pool or --card gives a size to hold it against."
+             Given the size of the pool or of the card (on the command line `--pool`, `--card`) it can be held against that."
         }
         (_, None) => "What failed cannot be told from this file alone.",
     };

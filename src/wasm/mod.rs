@@ -10,8 +10,9 @@ mod made;
 
 use crate::analysis::{Analysis, Options, Session};
 use crate::bytes::Source;
+use crate::model::Given;
 use crate::report;
-use crate::units::Picos;
+use crate::units::{Bytes, Picos};
 use beside::Beside;
 use blob::BlobSource;
 use js_sys::Uint8Array;
@@ -119,7 +120,7 @@ impl Opening {
     /// # Errors
     /// A sentence, where the file turned out not to be what it said.
     pub fn finish(self) -> Result<Capture, JsValue> {
-        Ok(Capture { session: self.analysis.finish().map_err(refusal)? })
+        Ok(Capture { session: self.analysis.finish().map_err(refusal)?, given: Given::default() })
     }
 }
 
@@ -128,6 +129,7 @@ impl Opening {
 #[derive(Debug)]
 pub struct Capture {
     session: Session<Box<dyn Source>>,
+    given: Given,
 }
 
 #[wasm_bindgen]
@@ -135,7 +137,7 @@ impl Capture {
     fn options(&self, module: Option<String>, top: usize) -> Result<Options, JsValue> {
         match &module {
             Some(name) if !self.session.has_module(name) => Err(refusal(self.session.unknown_module(name))),
-            _ => Ok(Options { module, top, ..Options::default() }),
+            _ => Ok(Options { module, top, given: self.given }),
         }
     }
 
@@ -180,6 +182,13 @@ impl Capture {
     pub fn what_if(&mut self, fixes: Vec<String>, module: Option<String>) -> Result<JsValue, JsValue> {
         let options = self.options(module, PAGE_ROWS)?;
         to_js(&self.session.what_if(&fixes, &options).map_err(refusal)?)
+    }
+
+    /// Sets the sizes in bytes of pool and card, which the file does not have: reports hold its plan against them from then on.
+    /// `undefined` takes a size away.
+    pub fn give(&mut self, pool: Option<f64>, card: Option<f64>) {
+        let size = |bytes: f64| Bytes(bytes as u64);
+        self.given = Given { pool_bytes: pool.map(size), card_bytes: card.map(size) };
     }
 
     /// Puts evidence beside the capture: the text of a failure, or a memory profile of the same process. A second one of a

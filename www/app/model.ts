@@ -1,6 +1,6 @@
 /** What the page knows and what can be done with it. Views read it; only its methods change it. */
 
-import type { Beside, Capture, Client, Input, Item, Opening, PassedOver, Sample } from '../client';
+import type { Beside, Capture, Client, Input, Item, Opening, PassedOver, Sample, Sizes } from '../client';
 import type { Report } from '../generated/report';
 import { besideOf, isCapture, isProfile } from './lib/beside';
 import { comparable } from './lib/compare';
@@ -177,6 +177,19 @@ export class Model {
     this.report = null;
     this.go({ view: all[0]?.kind === 'profile' ? 'profile' : 'text', focus: null });
     this.say(capture.report.error_text?.matched?.sentence ?? 'It is read beside the open capture.');
+  }
+
+  /** Holds the plan of a capture against sizes that it does not have. */
+  async give(capture: Capture, sizes: Sizes): Promise<void> {
+    try {
+      await capture.give(sizes);
+    } catch (error) {
+      return this.say(sentence(error));
+    }
+    this.reports.delete(capture);
+    this.report = null;
+    this.refresh();
+    this.say(capture.report.verdict.sentence);
   }
 
   /** Takes evidence away from the capture again; `alone` reads it as a file of its own. */

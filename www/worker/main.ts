@@ -209,6 +209,8 @@ function answer(request: Extract<Request, { type: 'ask' }>): unknown {
       return capture.text(question.kind, question.module);
     case 'add':
       return capture.add(question.blob, question.name);
+    case 'give':
+      return capture.give(question.pool, question.card);
     case 'since':
       return capture.since(question.blob, question.name);
   }

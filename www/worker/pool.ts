@@ -13,6 +13,7 @@ import type {
   PassedOver,
   Sample,
   SelfTestCheck,
+  Sizes,
 } from '../client';
 import type { Report } from '../generated/report';
 import { engine, workerUrl } from './engine';
@@ -243,6 +244,7 @@ class Pool implements Client {
 class Held implements Capture {
   slot: Slot | null = null;
   beside: readonly Beside[] = [];
+  given: Sizes = {};
   #again: Promise<Slot> | null = null;
   #closed = false;
 
@@ -294,6 +296,12 @@ class Held implements Capture {
     this.report = await this.#ask({ about: 'report' });
   }
 
+  async give(sizes: Sizes): Promise<void> {
+    await this.#ask({ about: 'give', ...sizes });
+    this.given = sizes;
+    this.report = await this.#ask({ about: 'report' });
+  }
+
   since({ blob, name }: Input) {
     return this.#ask({ about: 'since', blob, name });
   }
@@ -336,6 +344,7 @@ class Held implements Capture {
             this.pool
               .ask(slot, { capture: this.id, question: { about: 'add', blob: input.blob, name: input.name } })
               .catch(() => {});
+          this.pool.ask(slot, { capture: this.id, question: { about: 'give', ...this.given } }).catch(() => {});
           resolve(slot);
         },
         failed: (message) => reject(new Error(message)),

@@ -1,6 +1,6 @@
 /** What the pool and a worker say to each other. */
 
-import type { BesideKind, Sample, SelfTestCheck, TextKind } from '../client';
+import type { BesideKind, Sample, SelfTestCheck, Sizes, TextKind } from '../client';
 import type { LiveMoment, PlanMoment, Report, WhatIf } from '../generated/report';
 
 /** A question about a capture that the worker has open. */
@@ -12,6 +12,8 @@ export interface Questions {
   text: { ask: { kind: TextKind; module?: string }; answer: string };
   /** Puts a file beside the capture. */
   add: { ask: { blob: Blob; name: string }; answer: undefined };
+  /** Sizes that the file does not have. */
+  give: { ask: Sizes; answer: undefined };
   since: { ask: { blob: Blob; name: string }; answer: Report };
 }
 

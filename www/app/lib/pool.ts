@@ -30,6 +30,8 @@ export interface Pool {
   readonly totalBytes: number;
   readonly otherBytes: number | null;
   readonly capacityBytes: number | null;
+  /** What the user gave was not measured. */
+  readonly capacityEvidence: Evidence;
   readonly cardBytes: number | null;
   /** Capacity − total: left over where positive, short where negative; null where the capacity is unknown. */
   readonly leftBytes: number | null;
@@ -127,7 +129,8 @@ export function poolOf(report: Report): Pool | null {
 
   const execution = mainExecution(report);
   const allocator = allocatorOf(report, execution);
-  const capacityBytes = allocator?.capacity_bytes ?? null;
+  const measured = allocator?.capacity_bytes ?? null;
+  const capacityBytes = measured ?? report.given.pool_bytes;
   const own = space.parameters_bytes + space.constants_bytes;
   // Parameters are in use when an execution starts; what is in use beyond them is somebody else's.
   const started = execution?.in_use_start_bytes ?? null;
@@ -179,7 +182,8 @@ export function poolOf(report: Report): Pool | null {
     totalBytes,
     otherBytes,
     capacityBytes,
-    cardBytes: cardOf(report, allocator),
+    capacityEvidence: measured === null ? 'inferred' : 'measured',
+    cardBytes: cardOf(report, allocator) ?? report.given.card_bytes,
     leftBytes: capacityBytes === null ? null : capacityBytes - totalBytes,
   };
 }

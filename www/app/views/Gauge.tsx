@@ -310,7 +310,7 @@ export function Ledger({ pool }: { pool: Pool }) {
       <table>
         <caption class="offscreen">What there is room for</caption>
         <tbody>
-          {line('pool', capacity, capacity === null ? null : 'measured')}
+          {line('pool', capacity, capacity === null ? null : pool.capacityEvidence)}
           {line(
             <span class="keyed" data-tip="Arrays in use when the execution started that are none of its parameters.">
               <i class="chip fill-live" aria-hidden="true" /> other live arrays
@@ -325,7 +325,7 @@ export function Ledger({ pool }: { pool: Pool }) {
                 // What else is live only makes it less.
                 `${left < 0 ? 'short by' : 'free'}${pool.otherBytes !== null ? '' : left < 0 ? ' at least' : ' at most'}`,
                 Math.abs(left),
-                'read',
+                pool.capacityEvidence === 'inferred' ? 'inferred' : 'read',
                 left < 0 ? 'sum short' : 'sum',
               )}
         </tbody>

@@ -10,6 +10,7 @@ import { useModel } from '../ui/context';
 import { FailureFacts, KIND, mainFailure } from './ErrorText';
 import { FindingRow, reach } from './Findings';
 import { GaugeAxis, GaugeLines, gaugeOf, Ledger, Lens, PoolBar } from './Gauge';
+import { HoldAgainst, lacksPool } from './Given';
 
 /** Findings on the first screen. */
 const GRAVEST = 3;
@@ -43,6 +44,9 @@ export function SummaryView({ report }: { report: Report }) {
                 />{' '}
                 <a href={model.link({ view: 'text' })}>The text</a>
               </p>
+            )}
+            {model.current?.capture && lacksPool(report) && (
+              <HoldAgainst key={model.current.id} report={report} capture={model.current.capture} />
             )}
             {report.warnings.length > 0 && (
               <p class="soft">

@@ -245,7 +245,10 @@ test('the gravest verdict stands first and in the headline, though it is of an e
   await choose(page, [fails, fits]);
   await page.getByRole('heading', { name: '2 captures, 1 device, 1 earlier run' }).waitFor();
   assert.match(await page.locator('.lede').innerText(), /^s1_plan_too_large\.xplane\.pb ran out of memory\./);
-  assert.match(await page.getByRole('table').locator('tbody tr').first().innerText(), /s1_plan.*Out of memory/s);
+  const table = page.getByRole('table');
+  assert.match(await table.locator('tbody tr').first().innerText(), /s1_plan.*Out of memory\s+inferred/s);
+  // Every number with how it is known.
+  assert.match((await table.locator('thead').innerText()).replace(/\s+/g, ' '), /Need ?read Peak in use ?measured/);
   await context.close();
 });
 

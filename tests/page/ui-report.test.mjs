@@ -75,7 +75,7 @@ test('what sticks out of the pool is drawn to scale', async () => {
 
 // The gauge is of what the verdict tells: the fullest device, the execution that waited or failed; one size in one form.
 for (const [capture, title, verdict, left] of /** @type {const} */ ([
-  ['s4_fsdp8_fits', /execution 1 +in GPU_5_bfc/, /in GPU_5_bfc, 7\.67 GiB/, /free\s+7\.67 GiB/],
+  ['s4_fsdp8_fits', /execution 1 +in GPU_5_bfc/, /in GPU_5_bfc, 7\.67 GiB/, /left\s+7\.67 GiB/],
   ['s8_retry_rescued', /execution 0, which waited 1\.30 s for memory/, /had to wait 1\.30 s/, /short by\s+74\.9\d MiB/],
   ['s5_other_live', /execution 0/, /at execution 0: .* short by 40\.84 MiB/, /short by\s+40\.84 MiB/],
 ])) {
@@ -391,5 +391,28 @@ test('exact bytes are exact everywhere, and the switch is there on a narrow scre
   assert.doesNotMatch(await page.locator('.treemap').innerText(), /[KMG]iB/);
   await page.getByRole('navigation').getByRole('link', { name: 'Summary' }).click();
   assert.doesNotMatch(await page.locator('.pool-bar').innerText(), /[KMG]iB/);
+  await context.close();
+});
+
+test('where the free bytes suffice in no piece, the bar and its ledger say so', async () => {
+  const opened = await openReport('scenarios/s6_fragmentation.xplane.pb');
+  if (!opened) return;
+  const { page, context } = opened;
+  const ledger = (await page.locator('.ledger').innerText()).replace(/\s+/g, ' ');
+  assert.match(
+    ledger,
+    /left 1\.43 GiB read free when it asked 1\.83 GiB measured asked for, in one piece 405\.92 MiB inferred largest free piece 150\.00 MiB measured/,
+  );
+  assert.match(await page.locator('.pool-bar').innerText(), /no free piece of 405\.92 MiB/);
+  assert.match((await page.locator('.pool-bar').getAttribute('aria-label')) ?? '', /No free piece of 405\.92 MiB\./);
+  await context.close();
+});
+
+test('copies of donated parameters are part of the bar', async () => {
+  const opened = await openReport('scenarios/s7_donation_defeated.xplane.pb');
+  if (!opened) return;
+  const { page, context } = opened;
+  const ledger = (await page.locator('.ledger').innerText()).replace(/\s+/g, ' ');
+  assert.match(ledger, /copies of what is donated 311\.91 MiB read left 1\.78 GiB/);
   await context.close();
 });

@@ -1,7 +1,7 @@
 /** Two reports side by side: before and after a fix. */
 
 import type { Capture } from '../../client';
-import type { Buffer, Finding, Report } from '../../generated/report';
+import type { Buffer, Evidence, Finding, Report } from '../../generated/report';
 import { isCapture, isProfile } from './beside';
 import { analysed, deviceSpace, poolOf } from './pool';
 import type { Settings } from './route';
@@ -29,6 +29,7 @@ export interface Pair {
   readonly before: number | null;
   readonly after: number | null;
   readonly unit: 'bytes' | 'count';
+  readonly evidence: Evidence;
   /** Which way is better; 0 where neither is. */
   readonly better: -1 | 0 | 1;
 }
@@ -48,9 +49,15 @@ export function numbers(before: Report, after: Report): Pair[] {
     label: string,
     of: (s: ReturnType<typeof side>) => number | null | undefined,
     better: Pair['better'] = -1,
-  ): Pair => ({ label, before: of(a) ?? null, after: of(b) ?? null, unit: 'bytes', better });
-  const number_ = (label: string, of: (s: ReturnType<typeof side>) => number | null | undefined): Pair => ({
+    evidence: Evidence = 'read',
+  ): Pair => ({ label, before: of(a) ?? null, after: of(b) ?? null, unit: 'bytes', better, evidence });
+  const number_ = (
+    label: string,
+    of: (s: ReturnType<typeof side>) => number | null | undefined,
+    evidence: Evidence = 'read',
+  ): Pair => ({
     label,
+    evidence,
     before: of(a) ?? null,
     after: of(b) ?? null,
     unit: 'count',
@@ -67,9 +74,9 @@ export function numbers(before: Report, after: Report): Pair[] {
     bytes('needed at launch', (s) => s.space?.launch_need_bytes),
     bytes(OTHER, (s) => s.pool?.otherBytes),
     bytes('left in the pool', (s) => s.pool?.leftBytes, 1),
-    bytes('pool', (s) => s.pool?.capacityBytes, 0),
-    bytes('peak in use', (s) => s.pool?.allocator?.peak_bytes),
-    number_('executions, on all devices', (s) => s.module?.executions),
+    bytes('pool', (s) => s.pool?.capacityBytes, 0, 'measured'),
+    bytes('peak in use', (s) => s.pool?.allocator?.peak_bytes, -1, 'measured'),
+    number_('executions, on all devices', (s) => s.module?.executions, 'measured'),
     number_('instructions', (s) => s.module?.instructions),
     number_('rematerialized instructions', (s) => s.module?.rematerialized_instructions),
   ].filter((p) => p.before !== null || p.after !== null);

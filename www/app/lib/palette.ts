@@ -78,6 +78,12 @@ export const POOL = {
   outputs: KIND.output,
   constants: KIND.constant,
   temp: KIND.temp,
+  copies: {
+    key: 'live',
+    label: 'copies of what is donated',
+    help: 'Copies that the launch makes of donated parameters, since something else still holds these.',
+    striped: true,
+  },
   live: {
     key: 'live',
     label: 'other live arrays',

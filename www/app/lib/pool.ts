@@ -23,6 +23,8 @@ export interface Pool {
   readonly execution: Execution | null;
   /** What it waited for, where it waited. */
   readonly wait: Retry | null;
+  /** The same where enough was free, but in no single piece. */
+  readonly scattered: Retry | null;
   readonly segments: readonly Segment[];
   /** What the plan needs by itself. */
   readonly needBytes: number;
@@ -136,6 +138,9 @@ export function poolOf(report: Report): Pool | null {
   const started = execution?.in_use_start_bytes ?? null;
   const otherBytes = started === null ? null : Math.max(0, started - own);
 
+  // What a launch takes beside its plan counts too.
+  const copies = report.findings.find((f) => f.id === 'donation-defeated')?.numbers.copied_bytes;
+  const wait = gravest(report.retries.filter((r) => execution !== null && executionOf(report, r) === execution));
   const roles = space.temp_bytes > 0 ? (report.plan?.peak?.roles ?? []) : [];
   const segment = (
     id: string,
@@ -168,6 +173,7 @@ export function poolOf(report: Report): Pool | null {
     ),
     segment('constants', POOL.constants, space.constants_bytes, 'read', 'constants'),
     segment('live', POOL.live, otherBytes ?? 0),
+    segment('copies', POOL.copies, copies?.value ?? 0, copies?.evidence),
     segment('outputs', POOL.outputs, space.outputs_bytes, 'read', 'outputs'),
     segment('temp', POOL.temp, space.temp_bytes),
   ].filter((s) => s.bytes > 0);
@@ -176,7 +182,8 @@ export function poolOf(report: Report): Pool | null {
     module,
     allocator,
     execution,
-    wait: gravest(report.retries.filter((r) => execution !== null && executionOf(report, r) === execution)),
+    wait,
+    scattered: wait !== null && wait.missing !== null && (wait.free_bytes ?? 0) >= wait.missing.bytes ? wait : null,
     segments,
     needBytes: space.need_bytes,
     totalBytes,

@@ -3,8 +3,9 @@
 import type { ComponentChildren } from 'preact';
 import { Fragment } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Evidence } from '../../generated/report';
 import { count, duration, plural } from '../lib/units';
-import { Name, Size, Unknown } from './basic';
+import { Name, Size, Tag, Unknown } from './basic';
 import { Scroll } from './scroll';
 
 export interface Column<T> {
@@ -17,9 +18,11 @@ export interface Column<T> {
   /** Left out where the page is narrow. */
   readonly minor?: boolean;
   readonly help?: string;
+  /** How all of its values are known. */
+  readonly evidence?: Evidence;
 }
 
-type More = { readonly minor?: boolean; readonly help?: string };
+type More = Pick<Column<unknown>, 'minor' | 'help' | 'evidence'>;
 
 const numeric =
   (show: (value: number) => ComponentChildren) =>
@@ -159,6 +162,7 @@ export function DataTable<T>(props: Props<T>) {
                         </span>
                       </button>
                     )}
+                    {c.evidence !== undefined && <Tag evidence={c.evidence} />}
                   </th>
                 );
               })}

@@ -19,7 +19,7 @@ import { KIND, ROLE } from '../lib/palette';
 import { poolOf } from '../lib/pool';
 import { plain } from '../lib/text';
 import { count, plural, signedCount, size } from '../lib/units';
-import { Difference, Keyed, Prose, SeverityMark, Size, Unknown } from '../ui/basic';
+import { Difference, Keyed, Prose, SeverityMark, Size, Tag, Unknown } from '../ui/basic';
 import { Choice } from '../ui/choice';
 import { useAnswer, useModel } from '../ui/context';
 import { Scroll } from '../ui/scroll';
@@ -224,6 +224,7 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
                     <th scope="col" class="number">
                       Difference
                     </th>
+                    <th scope="col">Known</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -243,6 +244,9 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
                         ) : (
                           signedCount(p.after - p.before)
                         )}
+                      </td>
+                      <td>
+                        <Tag evidence={p.evidence} />
                       </td>
                     </tr>
                   ))}
@@ -269,7 +273,9 @@ function Comparison({ before, after }: { before: Report; after: Report }) {
       {buffers.length > 0 && (
         <div>
           <div class="view-head">
-            <h2>Buffers at the peak, by name and shape</h2>
+            <h2>
+              Buffers at the peak, by name and shape <Tag evidence="read" />
+            </h2>
             <p class="soft">{plural(same, 'row')} without a difference last</p>
           </div>
           <DataTable

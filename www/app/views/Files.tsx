@@ -7,7 +7,7 @@ import { type DeviceRow, deviceRows, gravity } from '../lib/hosts';
 import { STATUS } from '../lib/palette';
 import { plain } from '../lib/text';
 import { percent, plural, size } from '../lib/units';
-import { Difference, Name, Unknown } from '../ui/basic';
+import { Difference, Name, Tag, Unknown } from '../ui/basic';
 import { useModel } from '../ui/context';
 import { type Column, DataTable, names, sizes } from '../ui/table';
 import { PassedOverList } from './PassedOver';
@@ -62,9 +62,9 @@ export function FilesView() {
       },
       names('host', 'Host', (r) => r.report.source.host, 32, { minor: true }),
       { id: 'device', head: 'Device', numeric: true, sort: (r) => r.device, cell: (r) => r.device ?? <Unknown /> },
-      sizes('need', 'Need', (r) => r.needBytes),
-      sizes('peak', 'Peak in use', (r) => r.peakBytes),
-      sizes('pool', 'Pool', (r) => r.capacityBytes, { minor: true }),
+      sizes('need', 'Need', (r) => r.needBytes, { evidence: 'read' }),
+      sizes('peak', 'Peak in use', (r) => r.peakBytes, { evidence: 'measured' }),
+      sizes('pool', 'Pool', (r) => r.capacityBytes, { minor: true, evidence: 'measured' }),
       {
         id: 'off',
         head: 'Off the median',
@@ -85,9 +85,12 @@ export function FilesView() {
         head: 'Verdict',
         sort: (r) => gravity(r.report),
         cell: (r) => (
-          <span class={`severity severity-${STATUS[r.report.verdict.status].severity}`}>
-            {STATUS[r.report.verdict.status].label}
-          </span>
+          <>
+            <span class={`severity severity-${STATUS[r.report.verdict.status].severity}`}>
+              {STATUS[r.report.verdict.status].label}
+            </span>{' '}
+            <Tag evidence={r.report.verdict.evidence} />
+          </>
         ),
       },
     ],

@@ -55,7 +55,9 @@ function amount(name: string, value: number) {
   return <>{Number.isInteger(value) ? count(value) : value.toFixed(2)}</>;
 }
 
-const named = (name: string): string => name.replace(/_(bytes|ps|count)$/, '').replaceAll('_', ' ');
+const named = (name: string): string =>
+  // Beside what is reserved it is not all that was taken.
+  name === 'peak_bytes' ? 'peak in use' : name.replace(/_(bytes|ps|count)$/, '').replaceAll('_', ' ');
 
 export function EvidenceLinks({ finding, report }: { finding: Finding; report: Report }) {
   const model = useModel();

@@ -137,6 +137,14 @@ export function PoolBar({ pool, gauge }: { pool: Pool; gauge: Gauge }) {
           </div>
         );
       })}
+      {!short && pool.scattered?.missing && capacity !== null && (
+        <b
+          class="no-piece"
+          style={{ left: share(pool.totalBytes, gauge), right: `calc(100% - ${share(capacity, gauge)})` }}
+        >
+          no free piece of {size(pool.scattered.missing.bytes)}
+        </b>
+      )}
       {short && (
         <i
           class="over"
@@ -174,9 +182,12 @@ export function poolInWords(pool: Pool): string {
   return [
     `Need and other live arrays: ${size(pool.totalBytes)} (${parts.join(', ')}).`,
     capacity === null ? 'The size of the pool is not in the capture.' : `Pool ${size(capacity)}.`,
+    pool.scattered?.missing ? `No free piece of ${size(pool.scattered.missing.bytes)}.` : '',
     left === null ? '' : left < 0 ? `Short by ${size(-left, capacity ?? 0)}.` : `${size(left)} left.`,
     card === null ? '' : `Card ${size(card)}.`,
-  ].join(' ');
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 const FITS: Record<Fits, string> = { yes: 'fits', no: 'does not fit', maybe: 'may fit' };
@@ -271,7 +282,9 @@ function Span({ least, most }: { least: number; most: number }) {
 /** The bar as arithmetic, each line with how it is known. */
 export function Ledger({ pool }: { pool: Pool }) {
   const { capacityBytes: capacity, leftBytes: left } = pool;
-  const own = pool.segments.filter((s) => s.id !== 'live');
+  const own = pool.segments.filter((s) => s.id !== 'live' && s.id !== 'copies');
+  const copies = pool.segments.find((s) => s.id === 'copies');
+  const { scattered } = pool;
   const others = pool.module.spaces.filter((s) => s.space !== 0 && s.need_bytes > 0);
   const line = (label: ComponentChildren, bytes: number | null, evidence: Segment['evidence'] | null, kind = '') => (
     <tr class={kind}>
@@ -319,15 +332,23 @@ export function Ledger({ pool }: { pool: Pool }) {
             pool.otherBytes === null ? null : 'read',
           )}
           {line('need', pool.needBytes, 'read')}
+          {copies !== undefined && line(<Keyed of={copies.swatch} />, copies.bytes, copies.evidence)}
           {left === null
             ? null
             : line(
                 // What else is live only makes it less.
-                `${left < 0 ? 'short by' : 'free'}${pool.otherBytes !== null ? '' : left < 0 ? ' at least' : ' at most'}`,
+                `${left < 0 ? 'short by' : 'left'}${pool.otherBytes !== null ? '' : left < 0 ? ' at least' : ' at most'}`,
                 Math.abs(left),
                 pool.capacityEvidence === 'inferred' ? 'inferred' : 'read',
                 left < 0 ? 'sum short' : 'sum',
               )}
+          {scattered?.missing && (
+            <>
+              {line('free when it asked', scattered.free_bytes, scattered.evidence)}
+              {line('asked for, in one piece', scattered.missing.bytes, scattered.missing.evidence)}
+              {line('largest free piece', scattered.largest_free_bytes, scattered.evidence, 'short')}
+            </>
+          )}
         </tbody>
       </table>
       {others.length > 0 && (

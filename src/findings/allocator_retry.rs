@@ -104,6 +104,9 @@ fn failure(case: &Case, failed: &[(usize, &Retry)], rescued: usize) -> Finding {
         None => draft.cause(format!(
             "What was asked for could not be had: XLA waits up to 10 s for somebody to free memory and then gives up. {}",
             match case.own_failure() {
+                None if case.failure.and_then(|f| f.execution).is_some_and(|(_, e)| e.module.is_none()) => {
+                    "Why the room was missing cannot be told: which module it was is not in the capture."
+                }
                 None => "What that was, and so why the room was missing, a plan would tell: the capture has none of it.",
                 Some(_) if is_explained(case) => "Why the room was missing is said by the other findings.",
                 Some(_) => "Why the room was missing the capture does not show.",

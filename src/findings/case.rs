@@ -30,6 +30,8 @@ pub struct Case<'a> {
     pub card: Option<Bytes>,
     /// What failed, if anything did.
     pub failure: Option<Failure<'a>>,
+    /// Whether a program ran whose plan the capture lacks.
+    pub unplanned: bool,
     /// Says what fixes would save, where the plan is there.
     pub estimator: Option<OnDemand<'a>>,
 }
@@ -57,8 +59,19 @@ impl<'a> Case<'a> {
     pub fn new(report: &'a Report, detail: Option<&'a Detail>, estimator: Option<OnDemand<'a>>) -> Case<'a> {
         let module = report.modules.iter().find(|m| Some(&m.name) == report.module.as_ref());
         let space = module.and_then(device_space);
-        let mut case =
-            Case { report, module, space, detail, pool: None, card: None, failure: None, estimator };
+        let planned = Names::of(report);
+        let unplanned = report.executions.iter().any(|e| !planned.have(e));
+        let mut case = Case {
+            report,
+            module,
+            space,
+            detail,
+            pool: None,
+            card: None,
+            failure: None,
+            unplanned,
+            estimator,
+        };
         case.failure = case.find_failure();
         case.pool = case.find_pool();
         case.card = case.find_card();
@@ -167,6 +180,9 @@ impl<'a> Case<'a> {
     /// its executions.
     #[must_use]
     pub fn largest_without_plan(&self) -> Option<(&'a str, Vec<(usize, &'a Execution)>)> {
+        if !self.unplanned {
+            return None;
+        }
         let planned = Names::of(self.report);
         let all = self.report.executions.iter().enumerate();
         let all = self.here(all.filter(|(_, e)| !planned.have(e)).collect());

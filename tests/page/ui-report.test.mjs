@@ -332,7 +332,7 @@ test('a link to a view that is not there says why and shows the summary', async 
   const opened = await openReport(S1, { hash: '#view=text' });
   if (!opened) return;
   const { page, context } = opened;
-  await page.getByText('There is no text of a failure here').waitFor();
+  await page.getByText('There is nothing for the view “text” in what is open').waitFor();
   assert.equal(await page.locator('h1#verdict').count(), 1);
   assert.equal(await page.locator('[aria-current=page]').innerText(), 'Summary');
   await context.close();

@@ -102,10 +102,14 @@ function Content({ report }: { report: Report }) {
   const model = useModel();
   const { focus } = model.settings;
   const view = viewOf(model, report);
+  const absent =
+    view === model.settings.view
+      ? null
+      : `There is nothing for the view “${model.settings.view}” in what is open, so this is its summary.`;
   const reasons = view === 'findings' || view === 'summary' ? [] : findingsAt(focus, report);
   return (
     <div class={model.loading === null ? 'view' : 'view stale'} aria-busy={model.loading !== null}>
-      {[model.refused, model.trouble, view === model.settings.view ? null : ABSENT[model.settings.view]].map(
+      {[model.refused, model.trouble, absent].map(
         (why) =>
           why !== null && (
             <p class="note trouble">
@@ -178,20 +182,6 @@ function comparison(model: Model): Partial<Settings> {
   const moved = both === null || both.after === settings.file ? {} : { file: both.after, module: null };
   return { view: 'compare', focus: null, before: both?.before ?? null, ...moved };
 }
-
-/** Why a view that a link asks for is not there. */
-const ABSENT: Readonly<Record<View, string>> = {
-  summary: '',
-  findings: 'There are no findings here, so this is the summary.',
-  whatif: 'No fix here has a number to reckon with, so this is the summary.',
-  plan: 'There is no plan of a program here, so this is the summary.',
-  run: 'There is no run here, so this is the summary.',
-  text: 'There is no text of a failure here, so this is the summary. Paste it and it is read beside this capture.',
-  profile: 'There is no memory profile here, so this is the summary. Add it and it is read beside this capture.',
-  capture: '',
-  files: 'Only this one file is open, so this is its summary.',
-  compare: 'A comparison takes two captures: add another one. This is the summary of the first.',
-};
 
 /** The view asked for, where there is one of this report; else the summary. */
 function viewOf(model: Model, report: Report): View {

@@ -416,3 +416,13 @@ test('copies of donated parameters are part of the bar', async () => {
   assert.match(ledger, /copies of what is donated 311\.91 MiB read left 1\.78 GiB/);
   await context.close();
 });
+
+test('an explanation does not hide the tabs', async () => {
+  const opened = await openReport(S1);
+  if (!opened) return;
+  const { page, context } = opened;
+  await page.locator('.verdict .tag').first().focus();
+  const [tip, tabs] = [await page.locator('.tip').boundingBox(), await page.locator('nav.views').boundingBox()];
+  assert.ok(tip && tabs && tip.y >= tabs.y + tabs.height, JSON.stringify([tip, tabs]));
+  await context.close();
+});

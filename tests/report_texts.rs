@@ -2,6 +2,7 @@
 
 use oomscope::analysis::{self, Options};
 use oomscope::model::Report;
+use oomscope::model::Severity;
 use oomscope::report::{summarize, summary_text, text};
 
 fn report(scenario: &str) -> Option<Report> {
@@ -62,4 +63,24 @@ fn captures_of_one_host_are_runs_and_no_peers() {
     let summary = summarize(&hosts);
     let over: Vec<Option<i64>> = summary.devices.iter().map(|d| d.over_median_bytes).collect();
     assert_eq!(over, [Some(871_018_240), Some(0)]);
+}
+
+/// Hosts that run different programs, and findings of one gravity.
+#[test]
+fn hosts_of_other_programs_are_no_peers_and_causes_stand_first() {
+    let names = ["s1_plan_too_large", "s3_no_donation_leak", "s5_other_live"];
+    let Some(mut hosts) = names.into_iter().map(report).collect::<Option<Vec<_>>>() else { return };
+    for (host, name) in hosts.iter_mut().zip(names) {
+        host.source.host = Some(name.into());
+    }
+    let summary = summarize(&hosts);
+    assert!(summary.devices.iter().all(|d| d.over_median_bytes.is_none() && !d.differs));
+    // All three have an allocator-retry; beside it each has the cause.
+    let errors: Vec<&str> =
+        summary.findings.iter().filter(|f| f.severity == Severity::Error).map(|f| f.id.as_str()).collect();
+    let at = |id: &str| errors.iter().position(|other| *other == id).unwrap();
+    assert!(
+        at("step-does-not-fit") < at("not-donated") && at("not-donated") < at("live-arrays"),
+        "{errors:?}"
+    );
 }

@@ -74,10 +74,10 @@ pub(super) fn find(case: &Case, above: &[Finding]) -> Option<Finding> {
     if graver || case.report.source.kind != SourceKind::Xspace || unseen(case).is_some() {
         return None;
     }
-    let draft = Draft::new("fits", Severity::Ok, "The capture fits");
+    let titled = |title| Draft::new("fits", Severity::Ok, title);
     let draft = match (tightest(case), ran(case)) {
-        (Some(h), _) => measured(case, draft, h),
-        (None, Some((n, modules))) => unmeasured(case, draft, n, modules),
+        (Some(h), _) => measured(case, titled("The capture fits"), h),
+        (None, Some((n, modules))) => unmeasured(case, titled("No sign of a shortage"), n, modules),
         (None, None) => return None,
     };
     Some(draft.done())

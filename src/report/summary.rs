@@ -1,7 +1,9 @@
 //! The reports of many hosts as one: per device, never as a sum, the odd one out first.
 
 use crate::arrange::Arrange;
-use crate::model::{AllocatorKind, Report, Severity, Verdict, VerdictStatus};
+use crate::capture::modules::split_name;
+use crate::findings::RULES;
+use crate::model::{AllocatorKind, Report, Severity, Space, Verdict, VerdictStatus};
 use crate::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,8 +54,8 @@ pub struct DeviceRow {
     pub peak_bytes: Option<Bytes>,
     /// In use before the first event.
     pub in_use_start_bytes: Option<Bytes>,
-    /// Peak − the median of the peaks of all devices; null where either is unknown, it is alone, or there are several
-    /// captures of the device: runs one after the other.
+    /// Peak − the median of the peaks of all devices of its kind whose captures analyse the same module, by its name and the
+    /// sizes of its parameters and outputs; null where either is unknown, it is alone, or there are several captures of the device: runs one after the other.
     pub over_median_bytes: Option<i64>,
     /// Whether that is more than a hundredth of the capacity.
     pub differs: bool,
@@ -101,8 +103,13 @@ pub fn summarize(reports: &[Report]) -> Summary {
 
 /// What the plan of the module analysed needs of the device's memory.
 fn need(report: &Report) -> Option<Bytes> {
+    space(report).map(|s| s.need_bytes)
+}
+
+/// The totals of the module analysed in the device's memory.
+fn space(report: &Report) -> Option<&Space> {
     let module = report.modules.iter().find(|m| Some(&m.name) == report.module.as_ref())?;
-    module.spaces.iter().find(|s| s.space == 0).map(|s| s.need_bytes)
+    module.spaces.iter().find(|s| s.space == 0)
 }
 
 fn gravity(status: VerdictStatus) -> u8 {
@@ -116,8 +123,13 @@ fn gravity(status: VerdictStatus) -> u8 {
 
 fn devices(reports: &[&Report]) -> Vec<DeviceRow> {
     let mut rows: Vec<DeviceRow> = Vec::new();
+    // By row: what it ran, on what kind of device.
+    let mut programs = Vec::new();
     for r in reports {
+        let sizes = space(r).map(|s| (s.parameters_bytes, s.outputs_bytes));
+        let program = (r.platform.backend, r.module.as_deref().map(|name| split_name(name).0), sizes);
         for a in r.allocators.iter().filter(|a| a.kind == AllocatorKind::Device) {
+            programs.push(program);
             rows.push(DeviceRow {
                 file: r.source.file.clone(),
                 host: r.source.host.clone(),
@@ -136,14 +148,19 @@ fn devices(reports: &[&Report]) -> Vec<DeviceRow> {
     for row in &rows {
         *times.entry(device(row)).or_default() += 1;
     }
-    let is_peer = |r: &DeviceRow| times.get(&device(r)) == Some(&1);
-    let mut peaks: Vec<u64> =
-        rows.iter().filter(|r| is_peer(r)).filter_map(|r| r.peak_bytes.map(|b| b.0)).collect();
-    peaks.arrange();
-    if peaks.len() > 1
-        && let Some(&median) = peaks.get((peaks.len() - 1) / 2)
-    {
-        for row in rows.iter_mut().filter(|r| is_peer(r)) {
+    // Nor are those that ran another program.
+    let mut peers: HashMap<_, Vec<usize>> = HashMap::new();
+    for (i, row) in rows.iter().enumerate() {
+        if row.peak_bytes.is_some() && times.get(&device(row)) == Some(&1) {
+            peers.entry(programs[i]).or_default().push(i);
+        }
+    }
+    for peers in peers.into_values().filter(|peers| peers.len() > 1) {
+        let mut peaks: Vec<u64> = peers.iter().filter_map(|&i| rows[i].peak_bytes).map(|b| b.0).collect();
+        peaks.arrange();
+        let median = peaks[(peaks.len() - 1) / 2];
+        for i in peers {
+            let row = &mut rows[i];
             let Some(peak) = row.peak_bytes else { continue };
             let over = i64::try_from(i128::from(peak.0) - i128::from(median)).unwrap_or(i64::MAX);
             row.over_median_bytes = Some(over);
@@ -174,8 +191,8 @@ fn findings(reports: &[&Report]) -> Vec<FindingRow> {
         }
     }
     let mut rows: Vec<FindingRow> = rows.into_values().collect();
-    rows.arrange_by(|a, b| {
-        (a.severity, std::cmp::Reverse(a.captures)).cmp(&(b.severity, std::cmp::Reverse(b.captures)))
-    });
+    // As in one report: causes before what says that something failed.
+    let rank = |id: &str| RULES.iter().position(|rule| rule.id == id).unwrap_or(RULES.len());
+    rows.arrange_by_key(|r| (r.severity, rank(&r.id), std::cmp::Reverse(r.captures)));
     rows
 }

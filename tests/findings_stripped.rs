@@ -317,7 +317,10 @@ fn the_budget_of_xla_is_told_with_the_value_that_would_match() {
             "{scenario}: {}",
             budget.sentence
         );
-        assert!(budget.fixes.is_empty() && budget.cause.ends_with("first make room."), "{}", budget.cause);
+        // It used little more than there was, so that it can try.
+        let fix = budget.fixes.iter().find(|f| f.id == "slop-factor").unwrap();
+        assert_eq!(fix.code.as_deref(), Some("XLA_FLAGS=--xla_gpu_memory_limit_slop_factor=13"));
+        assert_eq!(fix.fits_after, Some(Fits::Maybe), "{scenario}: XLA may miss its budget");
     }
 }
 

@@ -10,8 +10,9 @@ use crate::units::{Bytes, Evidence};
 
 /// What scales the budget.
 const FLAG: &str = "--xla_gpu_memory_limit_slop_factor";
-/// Below this XLA would have to work with a fraction of what it wants; it fails to, and compiles for a long time.
-const LEAST_FACTOR: u64 = 20;
+/// With less than this part of what it used XLA would have to work with a fraction of what it wants; it fails to, and compiles for
+/// a long time.
+const LEAST_PART: f64 = 0.5;
 
 /// The plan's temp keeps to XLA's budget and is still more than the pool has free: with a smaller budget XLA would have tried
 /// to do with less. Where the plan exceeds the budget already, XLA cannot do better.
@@ -25,6 +26,7 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         return None;
     }
     let factor = budget.factor_for(free)?;
+    let attainable = free.share_of(space.temp_bytes).is_some_and(|part| part >= LEAST_PART);
     let matching = match factor {
         0 => "no value of the flag asks for so little".to_owned(),
         _ => format!("{FLAG}={factor} would have asked for that, instead of 95"),
@@ -45,13 +47,13 @@ pub(super) fn find(case: &Case) -> Option<Finding> {
         .cause(format!(
             "XLA takes its budget from the size of the card. It knows neither the pool's share of it nor the other arrays \
              that are alive.{}",
-            match factor < LEAST_FACTOR {
-                true => " A budget so far below what it wants it misses, after a long compilation: first make room.",
-                false => "",
+            match attainable {
+                true => "",
+                false => " A budget so far below what it used it misses, after a long compilation: first make room.",
             }
         ))
         .at("module", case.report.modules.iter().position(|m| m.name == module.name), "its temp blocks");
-    Some(draft.fix((factor >= LEAST_FACTOR).then(|| smaller_budget(case, factor, free)).flatten()).done())
+    Some(draft.fix((factor > 0 && attainable).then(|| smaller_budget(case, factor, free)).flatten()).done())
 }
 
 fn smaller_budget(case: &Case, factor: u64, free: Bytes) -> Option<crate::model::Fix> {

@@ -164,6 +164,7 @@ fn xla_planned_for_the_card_where_it_kept_to_that_budget() {
     );
     assert_eq!(tight["xla-budget"].numbers["matching_factor_percent"].value, 10.0);
     assert!(tight["xla-budget"].fixes.is_empty());
+    assert!(tight["xla-budget"].cause.ends_with("first make room."), "{}", tight["xla-budget"].cause);
     assert!(all["pool-smaller-than-card"].numbers["wanted_bytes"].value > (3000 * MIB) as f64);
     // It missed the budget already: a smaller one changes nothing.
     with_temp(&mut report, 2800);

@@ -83,4 +83,5 @@ fn hosts_of_other_programs_are_no_peers_and_causes_stand_first() {
         at("step-does-not-fit") < at("not-donated") && at("not-donated") < at("live-arrays"),
         "{errors:?}"
     );
+    assert!(at("live-arrays") < at("allocator-retry"), "{errors:?}");
 }

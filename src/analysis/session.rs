@@ -187,6 +187,7 @@ impl<S: Source> Session<S> {
         let names = self.modules.names(8);
         match names.as_slice() {
             [] => format!("there is no module {name}: the file holds none"),
+            [one] => format!("there is no module {name}; the only one is {one}"),
             _ => format!("there is no module {name}; the largest are {}", names.join(", ")),
         }
     }

@@ -57,7 +57,7 @@ test('sizes are within the limits and as recorded', () => {
   const now = { core: sizes(wasm), page: sizes(html) };
   assert.ok(now.page.raw < 900_000, `the page has ${now.page.raw} bytes`);
   // The aim is 350 kB: ARCHITECTURE.md says what is in the way.
-  assert.ok(now.page.gzip < 470_000, `the page has ${now.page.gzip} bytes gzipped`);
+  assert.ok(now.page.gzip < 485_000, `the page has ${now.page.gzip} bytes gzipped`);
 
   // A change of size is to be seen in review: OOMSCOPE_UPDATE=1 node --test tests/build/
   const file = join(root, 'tests/build/sizes.json');

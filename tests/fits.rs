@@ -286,6 +286,8 @@ fn a_plan_for_a_tpu_is_held_against_its_whole_memory() {
 fn a_capture_without_a_pool_is_held_against_what_is_given() {
     let Some(folder) = support::shared("captures/made") else { return };
     let mut read = Read::of(&folder.join("cpu-jax0.10.2-gpt_plain.xplane.pb")).unwrap();
+    // How much room was left is unknown: that is no fit.
+    assert_eq!(read.finding("fits").title, "No sign of a shortage");
     let mut with = |pool: u64| {
         let given = Given { pool_bytes: Some(Bytes(pool)), card_bytes: None };
         read.session.report(&Options { given, ..Options::default() })
